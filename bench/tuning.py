@@ -36,7 +36,7 @@ from mert.solve import SearchSettings
 from rypt.arrays import Floats
 from rypt.compiled import compile_always
 from rypt.metrics.references import References, read_references
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 PEER_RESTARTS = 20
 BEST = {
@@ -341,7 +341,7 @@ def made_problem(segments: int, candidates: int, features: int) -> tuple[TuningP
         values = signal * rng.normal(0.3, 0.3, features) + rng.normal(size=(candidates, features))
         for text, row in zip(texts, values, strict=True):
             named = {f"f{i}": float(value) for i, value in enumerate(row)}
-            rows.append(RawCandidate(str(segment), " ".join(text), None, named, None))
+            rows.append(Candidate(str(segment), " ".join(text), None, named, None))
     start = np.ones(features)
     return make_problem(arrange(rows), Bleu(References([references])), start), start
 

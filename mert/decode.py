@@ -144,7 +144,7 @@ def _check_list(campaign: Campaign, folder: TuningFolder, start: WeightsFile, nb
 
 def _counted(campaign: Campaign, number: int, name: str, already: bool) -> Decoded:
     """What the list brought to the campaign; a candidate is a text with its alignment."""
-    known: set[tuple[str, str, str]] = set()
+    known: set[tuple[str, str, str | None]] = set()
     size = new = 0
     for listed, candidates in campaign.lists():
         keys = {(c.segment, c.text, c.alignment) for c in candidates}

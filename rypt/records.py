@@ -89,27 +89,16 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class RawCandidate:
-    """One line of a list: fields as they stand, ``alignment`` None where the line has none.
+class Candidate:
+    """One translation of a segment.
 
+    ``alignment`` holds Pharaoh links ``source-candidate``; in a list, it may also be of another form, or missing (None).
     ``columns`` are numbers beside the features, which are never tuned: the scores of other metrics, say.
     """
 
     segment: str
     text: str
     alignment: str | None
-    features: Mapping[str, float]
-    score: float | None
-    columns: Mapping[str, float] = field(default_factory=lambda: NO_COLUMNS)
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One translation of a segment; ``alignment`` holds Pharaoh links ``source-candidate``."""
-
-    segment: str
-    text: str
-    alignment: str
     features: Mapping[str, float] = field(default_factory=dict)
     score: float | None = None
     columns: Mapping[str, float] = field(default_factory=lambda: NO_COLUMNS)

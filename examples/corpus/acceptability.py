@@ -13,7 +13,7 @@ from rypt.demo.decoder import accept
 from rypt.demo.decoder.accept import constituents
 from rypt.metrics.metric import Resources
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 ONE = 1_000_000  # a share of 1 in whole numbers
 
@@ -32,11 +32,11 @@ class Acceptability:
         self.spans = [constituents(tree) for tree in Path(f"{part}.trees").read_text().splitlines()]
         self.truth = accept.read_truth(Path(f"{part}.truth.jsonl"))
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """(share · ONE, ONE) of each candidate."""
         return np.array([(self._share(candidate), ONE) for candidate in candidates], np.int64).reshape(-1, 2)
 
-    def _share(self, candidate: RawCandidate) -> int:
+    def _share(self, candidate: Candidate) -> int:
         links: dict[int, list[int]] = {}
         for link in (candidate.alignment or "").split():
             source, _, target = link.partition("-")

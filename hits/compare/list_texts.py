@@ -7,7 +7,7 @@ from itertools import islice
 
 from rypt.campaign.folder import read_source
 from rypt.metrics.references import References, read_references
-from rypt.records import RawCandidate, Segment
+from rypt.records import Candidate, Segment
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.dialects import dialect_of
 from rypt.texts.nbest import not_in_source, read_raw
@@ -26,14 +26,14 @@ TOKENISED_ALONE = f"{TOKENISED}; the references are raw text, so candidates have
 class ListTexts:
     """Lists read whole; ``order`` are the ids of all segments, where the source or the references have them."""
 
-    lists: list[list[RawCandidate]]
+    lists: list[list[Candidate]]
     order: list[str] | None
     source: list[Segment] | None
     references: References | None
 
-    def firsts(self) -> list[dict[str, RawCandidate]]:
+    def firsts(self) -> list[dict[str, Candidate]]:
         """Of each list the first candidate of each segment."""
-        chosen: list[dict[str, RawCandidate]] = []
+        chosen: list[dict[str, Candidate]] = []
         for candidates in self.lists:
             chosen.append({})
             for raw in candidates:
@@ -96,7 +96,7 @@ def _numbers(path: PathLike) -> list[str] | None:
 
 
 def _check_ids(
-    paths: Sequence[PathLike], lists: Sequence[Sequence[RawCandidate]], source: PathLike, order: Sequence[str]
+    paths: Sequence[PathLike], lists: Sequence[Sequence[Candidate]], source: PathLike, order: Sequence[str]
 ) -> None:
     known = set(order)
     for path, candidates in zip(paths, lists, strict=True):
@@ -113,7 +113,7 @@ def _by_source(documents: References, source: PathLike, order: Sequence[str]) ->
 
 
 def _order_of_names(
-    paths: Sequence[PathLike], lists: Sequence[Sequence[RawCandidate]], count: int
+    paths: Sequence[PathLike], lists: Sequence[Sequence[Candidate]], count: int
 ) -> list[str] | None:
     """The names of the segments in the order of the references; None where segments are numbered from 0."""
     known = {str(i) for i in range(count)}
@@ -152,7 +152,7 @@ def _order_of_names(
     return named[first]
 
 
-def _with_names(candidates: list[RawCandidate], names: dict[str, str]) -> list[RawCandidate]:
+def _with_names(candidates: list[Candidate], names: dict[str, str]) -> list[Candidate]:
     """A list that numbers its segments from 0, with names instead; one that has names stays as it is."""
     if any(raw.segment not in names for raw in candidates):
         return candidates

@@ -25,7 +25,7 @@ from hits.compare.words import spec_legend
 from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import split_specs
 from rypt.metrics.metric import Metric, Resources, counted, rated, read_metric, single_scores
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import PathLike, RyptError, open_output, tokenize
 from rypt.texts.lists import list_name
 
@@ -350,7 +350,7 @@ def _metric(spec: str, tokenize: str, resources: Resources) -> Metric:
     return read_metric(f"bleu(tokenize={tokenize})" if spec == "bleu" else spec, resources)
 
 
-def _resources(read: ListTexts, sides: Sequence[Sequence[RawCandidate]]) -> Resources:
+def _resources(read: ListTexts, sides: Sequence[Sequence[Candidate]]) -> Resources:
     segments = read.source
     return Resources(
         read.references,

@@ -13,7 +13,7 @@ from mert.lists.columns import ColumnPlan, Scanned, Sparse, check_tuned, reorder
 from mert.lists.line_fields import group_lines
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.dialects import BARS, dialect_of
 from rypt.texts.nbest import read_raw
@@ -30,7 +30,7 @@ def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
         chosen[segment] = best
 
 
-class Candidates(Sequence[RawCandidate]):
+class Candidates(Sequence[Candidate]):
     """Candidates whose texts lie in one buffer; the rest of a line is read when it is asked for.
 
     ``texts`` (candidates, 2) says where each text begins and ends in ``buffer``, ``equals`` which candidate is the
@@ -38,7 +38,7 @@ class Candidates(Sequence[RawCandidate]):
     """
 
     def __init__(
-        self, buffer: Bytes, texts: Ints, equals: Ints, segments: Ids, parse: Callable[[int], RawCandidate]
+        self, buffer: Bytes, texts: Ints, equals: Ints, segments: Ids, parse: Callable[[int], Candidate]
     ) -> None:
         self.buffer, self.texts, self.equals, self.segments = buffer, texts, equals, segments
         self._parse = parse
@@ -47,10 +47,10 @@ class Candidates(Sequence[RawCandidate]):
         return len(self.texts)
 
     @overload
-    def __getitem__(self, index: int) -> RawCandidate: ...
+    def __getitem__(self, index: int) -> Candidate: ...
     @overload
-    def __getitem__(self, index: slice) -> list[RawCandidate]: ...
-    def __getitem__(self, index: int | slice) -> RawCandidate | list[RawCandidate]:
+    def __getitem__(self, index: slice) -> list[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | list[Candidate]:
         if isinstance(index, slice):
             return [self._parse(i) for i in range(*index.indices(len(self)))]
         return self._parse(range(len(self))[index])
@@ -153,7 +153,7 @@ def has_bars(data: bytes | bytearray) -> bool:
 
 def _numbered(
     path: PathLike, data: bytes | bytearray, watch: Watch
-) -> Iterator[tuple[PathLike, int, RawCandidate]]:
+) -> Iterator[tuple[PathLike, int, Candidate]]:
     for number, raw in read_raw(path, watch=watch, data=data):
         yield path, number, raw
 
@@ -212,10 +212,10 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def arrange(
-    candidates: Iterable[RawCandidate | tuple[PathLike, int, RawCandidate]], tune: Sequence[str] | None = None
+    candidates: Iterable[Candidate | tuple[PathLike, int, Candidate]], tune: Sequence[str] | None = None
 ) -> NBest:
     """Put candidates into arrays; those with the same text and features count once, absent features are 0."""
-    by_segment: dict[str, dict[object, tuple[PathLike, int, RawCandidate]]] = {}
+    by_segment: dict[str, dict[object, tuple[PathLike, int, Candidate]]] = {}
     for number, given in enumerate(candidates, start=1):
         path, line, raw = given if isinstance(given, tuple) else ("candidates", number, given)
         key = (raw.text, frozenset((name, value) for name, value in raw.features.items() if value))
@@ -251,7 +251,7 @@ def arrange(
     )
 
 
-def _held(raws: Sequence[RawCandidate], names: Sequence[str]) -> Sparse | None:
+def _held(raws: Sequence[Candidate], names: Sequence[str]) -> Sparse | None:
     if not names:
         return None
     column = {name: i for i, name in enumerate(names)}

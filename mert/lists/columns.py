@@ -8,7 +8,7 @@ import numpy as np
 from mert.lists import scan
 from mert.lists.line_fields import SPACE, TAB, WORD_SCORES, line_starts
 from rypt.arrays import Floats, Ids, Ints
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
 from rypt.texts.nbest import parse_line
 
@@ -82,7 +82,7 @@ class Lines:
         """One line without its end."""
         return self.buffer[self.starts[line] : self.starts[line + 1]].tobytes().rstrip(b"\r\n").decode()
 
-    def parse(self, line: int) -> RawCandidate:
+    def parse(self, line: int) -> Candidate:
         """Read one line whole."""
         return parse_line(self.text(line))
 

@@ -13,7 +13,7 @@ from rypt.compiled import FNV, compiled, compiled_if_large, find_hashed, hash_by
 from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.signature import signature
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Bleu:
         self.bleu.num_refs = self.references.count
         return signature("BLEU", str(self.bleu.get_signature()))
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """The statistics of each candidate, (candidates, 10)."""
         if isinstance(candidates, Candidates) and self.plain:
             return self._count(candidates)
@@ -124,7 +124,7 @@ class Bleu:
         """The name ``bleu`` and sacrebleu's signature."""
         return f"bleu|{self.sentence_bleu.get_signature()}"
 
-    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
         """sacrebleu's sentence BLEU of each candidate, from 0 to 1."""
         return sacrebleu_shares(self.sentence_bleu, candidates, self.references)
 

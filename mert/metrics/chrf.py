@@ -9,7 +9,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.text import RyptError
 
@@ -49,7 +49,7 @@ class ChrF:
         """sacrebleu's name and signature."""
         return signature(f"chrF{self.chrf.beta}{'+' * self.chrf.word_order}", str(self.chrf.get_signature()))
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """For each order, characters first, the n-grams of the candidate, of the reference, and in both."""
         return stats_by_text(candidates, self._rows, 3 * self.chrf.order)
 
@@ -67,7 +67,7 @@ class ChrF:
         """The name, ``chrf`` or ``chrf++``, and sacrebleu's signature."""
         return f"chrf{'+' * self.chrf.word_order}|{self.chrf.get_signature()}"
 
-    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
         """sacrebleu's sentence chrF of each candidate, from 0 to 1."""
         return sacrebleu_shares(self.chrf, candidates, self.references)
 

@@ -7,7 +7,7 @@ from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import DEFAULT_CHOICES, ScoringChoices, campaign_scorer
 from rypt.metrics.metric import Resources
-from rypt.records import Candidate, RawCandidate
+from rypt.records import Candidate
 from rypt.scoring.report import scoring_advice
 from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
@@ -21,7 +21,7 @@ class Rypt:
     maximize = True
     scale = 1.0
 
-    def __init__(self, scorer: Scorer, align: Callable[[RawCandidate], Candidate]) -> None:
+    def __init__(self, scorer: Scorer, align: Callable[[Candidate], Candidate]) -> None:
         self.scorer = scorer
         self.align = align
         self.advice = ""
@@ -37,7 +37,7 @@ class Rypt:
         """The scorer's signature."""
         return self.scorer.signature
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """The model's statistics of each candidate; ``advice`` says afterwards whether another model serves better."""
         observations = self.scorer.observe([self.align(raw) for raw in candidates])
         self.advice = scoring_advice(self.scorer.model, observations)
@@ -65,7 +65,7 @@ class _Aligner:
                 self.aligned.setdefault((candidate.segment, candidate.text), candidate)
                 self.aligned.setdefault((candidate.segment, _letters(candidate.text)), candidate)
 
-    def __call__(self, raw: RawCandidate) -> Candidate:
+    def __call__(self, raw: Candidate) -> Candidate:
         segment = self.segments.get(raw.segment)
         if segment is None:
             raise RyptError(f"segment {raw.segment!r} of the list is not in the campaign {self.folder}")

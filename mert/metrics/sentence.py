@@ -7,14 +7,14 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
 
 def sacrebleu_shares(
-    metric: "SacrebleuMetric", candidates: Sequence[RawCandidate], references: References
+    metric: "SacrebleuMetric", candidates: Sequence[Candidate], references: References
 ) -> Floats:
     """sacrebleu's sentence score of each candidate, divided by 100; each text of a segment is scored once."""
     known: dict[tuple[str, str], float] = {}

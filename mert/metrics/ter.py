@@ -9,7 +9,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.signature import signature
 
 
@@ -44,7 +44,7 @@ class Ter:
         """sacrebleu's name and signature."""
         return signature("TER", str(self.ter.get_signature()))
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """Edits to the nearest reference, and the sum of the lengths of all references."""
         return stats_by_text(candidates, self._rows, 2)
 
@@ -67,7 +67,7 @@ class Ter:
         """The name ``ter`` and sacrebleu's signature."""
         return f"ter|{self.ter.get_signature()}"
 
-    def sentence_scores(self, candidates: Sequence[RawCandidate]) -> Floats:
+    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
         """1 - sacrebleu's sentence TER of each candidate, at least 0."""
         return np.maximum(0.0, 1 - sacrebleu_shares(self.ter, candidates, self.references))
 

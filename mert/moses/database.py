@@ -3,7 +3,7 @@
 from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
 from rypt.options import TIES, Options
-from rypt.records import Candidate, RawCandidate
+from rypt.records import Candidate
 from rypt.scoring.model import Percolation
 from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
@@ -28,7 +28,7 @@ def rypt_of_database(path: PathLike, options: Options) -> Rypt:
     if not any(trees.values()):
         raise RyptError(f"{path}: expected segments with trees, found none")
 
-    def align(raw: RawCandidate) -> Candidate:
+    def align(raw: Candidate) -> Candidate:
         if raw.segment not in segments:
             raise RyptError(f"segment {raw.segment!r} of the list is not in {path}")
         try:

@@ -9,7 +9,7 @@ from rypt.arrays import Floats, Ids, Ints
 from rypt.compiled import compiled
 from rypt.metrics.metric import stats_by_text
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 
@@ -38,7 +38,7 @@ def edit_distance(candidate: Ids, reference: Ids, jumps: bool) -> int:
 
 
 def edit_stats(
-    references: References, candidates: Sequence[RawCandidate], *, jumps: bool, lowercase: bool
+    references: References, candidates: Sequence[Candidate], *, jumps: bool, lowercase: bool
 ) -> Ints:
     """Edits to the reference with the lowest rate, and its length, (candidates, 2)."""
 
@@ -69,9 +69,7 @@ def accuracy(sums: Ints) -> Floats:
     return 1.0 - rates
 
 
-def position_free_stats(
-    references: References, candidates: Sequence[RawCandidate], *, lowercase: bool
-) -> Ints:
+def position_free_stats(references: References, candidates: Sequence[Candidate], *, lowercase: bool) -> Ints:
     """Words of the candidate that the reference has too, and the lengths of both, (candidates, 3)."""
     if references.count != 1:
         raise RyptError(f"the metric PER compares with one reference, found {references.count}")

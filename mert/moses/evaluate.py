@@ -10,7 +10,7 @@ from mert.moses.extract import check_references
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Floats, Ints
 from rypt.metrics.references import References, read_references
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
 
 ALPHA = 0.05  # what the interval leaves out
@@ -31,16 +31,16 @@ class FileEvaluation:
         return f"{self.score:.6f}" + (f"\t[{self.low:.6f},{self.high:.6f}]" if self.low is not None else "")
 
 
-def read_plain(path: PathLike, references: References | None) -> list[RawCandidate]:
+def read_plain(path: PathLike, references: References | None) -> list[Candidate]:
     """Translations, one per line; as many as there are references."""
     candidates = [
-        RawCandidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))
+        Candidate(str(i), line.strip(), None, {}, None) for i, (_, line) in enumerate(read_lines(path))
     ]
     _check_count(path, len(candidates), references, "lines")
     return candidates
 
 
-def read_first(path: PathLike, references: References | None) -> list[RawCandidate]:
+def read_first(path: PathLike, references: References | None) -> list[Candidate]:
     """The first candidate of each segment of a list; all segments of the references must be there."""
     lists = read_lists([path])
     check_references(lists, references)

@@ -17,7 +17,7 @@ from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
 from rypt.arrays import Floats, Ints
 from rypt.metrics.references import References, read_references
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
 from rypt.texts.nbest import read_raw
 
@@ -134,7 +134,7 @@ def _lines(lists: NBest, paths: Sequence[PathLike]) -> list[Ints]:
     return [np.array(row, np.int64) for row in rows]
 
 
-def _key(raw: RawCandidate) -> object:
+def _key(raw: Candidate) -> object:
     """What makes a candidate one of its own; a feature of 0 is as good as none."""
     return raw.segment, raw.text, frozenset((name, value) for name, value in raw.features.items() if value)
 

@@ -15,7 +15,7 @@ from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_probl
 from mert.search.lines import Window
 from mert.unseen import mean_weights
 from rypt.arrays import Floats, Ints
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import PathLike, RyptError
 
 Tell = Callable[[str], None]
@@ -66,7 +66,7 @@ class StoredMetric:
         self.metric, self.rows = metric, rows
         self.scale, self.signature = metric.scale, metric.signature
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """What the files say of all candidates."""
         return self.rows
 
@@ -183,7 +183,7 @@ def _problem(
     return replace(problem, axes=random if how.kind == "random-direction" else np.concatenate([axes, random]))
 
 
-def _no_text(index: int) -> RawCandidate:
+def _no_text(index: int) -> Candidate:
     raise RyptError("files of features hold no texts")
 
 

@@ -22,7 +22,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources
 from rypt.metrics.references import References
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class FileMetric:
         """The name."""
         return self.name
 
-    def measure(self, references: References | None, candidates: Sequence[RawCandidate]) -> Ints:
+    def measure(self, references: References | None, candidates: Sequence[Candidate]) -> Ints:
         """The statistics of candidates, (candidates, columns), in the order of Moses' files."""
         if references is None and self.needs_references:
             raise RyptError(f"the metric {self.name} needs --reference")
         prepared = self.preparation.references(references) if references is not None else References([[]])
         return self.stats_from(prepared, self.preparation.candidates(candidates))
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """The statistics of prepared candidates."""
         raise TypeError("each metric has its own")
 
@@ -85,7 +85,7 @@ class BleuFile(FileMetric):
         self.lowercase = not options.flag("case", True)
         self.reflen = options.choice("reflen", "closest", REFERENCE_LENGTHS)
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """Count in Moses' order."""
         ours = Bleu(references, smooth_method="none", lowercase=self.lowercase).stats(candidates)
         rows = np.empty((len(ours), self.columns), np.int64)
@@ -132,7 +132,7 @@ class TerFile(FileMetric):
     def __init__(self, options: Options) -> None:
         self.lowercase = not options.flag("case", True)
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """Count in Moses' order."""
         edits, lengths = Ter(references, case_sensitive=not self.lowercase).stats(candidates).T
         factor = SCALED if SCALED % references.count == 0 else SCALED * references.count
@@ -154,7 +154,7 @@ class ChrfFile(FileMetric):
         self.lowercase = not options.flag("case", True)
         self.beta = options.whole("beta", 3, least=1)
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """Count as sacrebleu does."""
         return ChrF(references, beta=self.beta, lowercase=self.lowercase).stats(candidates)
 
@@ -172,7 +172,7 @@ class EditFile(FileMetric):
         self.name = name
         self.lowercase = not options.flag("case", True)
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """Edits and length."""
         return edit_stats(references, candidates, jumps=self.name == "CDER", lowercase=self.lowercase)
 
@@ -189,7 +189,7 @@ class PerFile(FileMetric):
     def __init__(self, options: Options) -> None:
         self.lowercase = not options.flag("case", True)
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """Common words and lengths."""
         return position_free_stats(references, candidates, lowercase=self.lowercase)
 
@@ -228,7 +228,7 @@ class RyptFile(FileMetric):
 
         return cls(rypt_of_database(chosen.pop("db"), Options("RYPT", chosen)))
 
-    def stats_from(self, references: References, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """The scorer's statistics; references count nothing."""
         if self.preparation.command is not None:
             raise RyptError(
@@ -251,7 +251,7 @@ class MixedFile(FileMetric):
         self.ends = np.cumsum([part.columns for part in parts])
         self.weights = _read_mix(options.text("weights", None), len(parts))
 
-    def measure(self, references: References | None, candidates: Sequence[RawCandidate]) -> Ints:
+    def measure(self, references: References | None, candidates: Sequence[Candidate]) -> Ints:
         """The statistics of all metrics side by side."""
         return np.concatenate([part.measure(references, candidates) for part in self.parts], axis=1)
 

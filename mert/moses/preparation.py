@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 
@@ -48,7 +48,7 @@ class Preparation:
             return references
         return References([self.texts(document) for document in references.documents], references.paths)
 
-    def candidates(self, candidates: Sequence[RawCandidate]) -> Sequence[RawCandidate]:
+    def candidates(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """The prepared candidates; each text is prepared once."""
         if not self:
             return candidates

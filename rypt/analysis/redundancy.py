@@ -113,7 +113,7 @@ def _count_segment(
     case: str,
 ) -> None:
     on_frontier = {tree.constituents[i].span for i in frontier(tree, max_len)} if tree else set()
-    known: dict[tuple[str, str], tuple[int, int]] = {}
+    known: dict[tuple[str, str | None], tuple[int, int]] = {}
     phrases: dict[Span, set[str]] = defaultdict(set)
     for number, candidate in candidates:
         mine = counts[number]

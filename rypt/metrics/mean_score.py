@@ -23,7 +23,7 @@ import numpy as np
 from rypt.arrays import Floats, Ints
 from rypt.metrics.references import Resources
 from rypt.options import Options
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 from rypt.texts.features import finite
@@ -48,7 +48,7 @@ class Rateable(TypedDict):
     references: list[str]
 
 
-Rate = Callable[[Sequence[RawCandidate]], Iterable[float]]
+Rate = Callable[[Sequence[Candidate]], Iterable[float]]
 
 
 class MeanScore:
@@ -57,7 +57,7 @@ class MeanScore:
     ``column`` is the name of the column of a list that the scores come from.
 
     >>> metric = MeanScore("LENGTH", lambda candidates: [len(raw.text) for raw in candidates], scale=100)
-    >>> stats = metric.stats([RawCandidate("0", "abc", None, {}, None), RawCandidate("1", "a", None, {}, None)])
+    >>> stats = metric.stats([Candidate("0", "abc", None, {}, None), Candidate("1", "a", None, {}, None)])
     >>> float(metric.score(stats.sum(axis=0, keepdims=True))[0])
     2.0
     """
@@ -79,7 +79,7 @@ class MeanScore:
         lower = None if self.maximize else "lower"
         return signature(self.name, better=lower, scale=None if self.scale == 1 else self.scale)
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """The score as a whole number of billionths, and 1."""
         scores = np.asarray(list(self.rate(candidates)) if candidates else [], np.float64)
         if scores.shape != (len(candidates),):
@@ -107,7 +107,7 @@ def make_scores(resources: Resources, options: Mapping[str, str]) -> MeanScore:
         raise RyptError("the metric scores: expected a file, such as scores(comet.jsonl)")
     scores = read_scores(path, field, resources.lists)
 
-    def rate(candidates: Sequence[RawCandidate]) -> list[float]:
+    def rate(candidates: Sequence[Candidate]) -> list[float]:
         missing = [raw for raw in candidates if _key(raw.segment, raw.text) not in scores]
         if missing:
             count = f"{len(missing)} of {len(candidates)} candidates have no score"
@@ -127,7 +127,7 @@ def make_column(resources: Resources, options: Mapping[str, str]) -> MeanScore:
     if not name:
         raise RyptError("the metric column: expected the name of a column, such as column(comet)")
 
-    def number(raw: RawCandidate) -> float:
+    def number(raw: Candidate) -> float:
         numbers = {**({} if raw.score is None else {"score": raw.score}), **raw.features, **raw.columns}
         if name not in numbers:
             known = ", ".join([*raw.columns, *raw.features, *(["score"] if raw.score is not None else [])])
@@ -156,7 +156,7 @@ def function_metric(
     references = resources.references
     scores: dict[Key, float] = {}
 
-    def rate(candidates: Sequence[RawCandidate]) -> list[float]:
+    def rate(candidates: Sequence[Candidate]) -> list[float]:
         keys = [(raw.segment, raw.text) for raw in candidates]
         new = [key for key in dict.fromkeys(keys) if key not in scores]
         items = [
@@ -241,5 +241,5 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
-def _place(raw: RawCandidate) -> str:
+def _place(raw: Candidate) -> str:
     return f"segment {raw.segment}, {_shown(raw.text)}"

@@ -21,7 +21,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.metrics.mean_score import function_metric
 from rypt.metrics.references import References, Resources
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.signature import signature_name
 from rypt.text import RyptError, one_line
 
@@ -46,7 +46,7 @@ class Metric(Protocol):
     def signature(self) -> str:
         """All that a score depends on besides the data."""
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """Integers for each candidate, (candidates, columns); of no candidates (0, columns)."""
 
     def score(self, sums: Ints) -> Floats:
@@ -54,16 +54,14 @@ class Metric(Protocol):
 
 
 def stats_by_text(
-    candidates: Sequence[RawCandidate],
-    rows: Callable[[str, list[str]], Iterable[Sequence[int]]],
-    columns: int,
+    candidates: Sequence[Candidate], rows: Callable[[str, list[str]], Iterable[Sequence[int]]], columns: int
 ) -> Ints:
     """Statistics that depend on segment and text alone, (candidates, columns), computed once for each distinct text.
 
     ``rows(segment, texts)`` gives a row for each distinct text of a segment, and can prepare the segment's
     references once.
 
-    >>> raw = [RawCandidate("0", text, None, {}, None) for text in ("a b", "a", "a b")]
+    >>> raw = [Candidate("0", text, None, {}, None) for text in ("a b", "a", "a b")]
     >>> stats_by_text(raw, lambda segment, texts: [[len(text), 1] for text in texts], columns=2).tolist()
     [[3, 1], [1, 1], [3, 1]]
     """
@@ -85,7 +83,7 @@ def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric"
     return stats.astype(np.int64, copy=False)
 
 
-def counted(metric: Metric, candidates: Sequence[RawCandidate]) -> Ints:
+def counted(metric: Metric, candidates: Sequence[Candidate]) -> Ints:
     """The statistics of candidates; an exception inside a metric becomes an error that names the metric."""
     with _blamed(metric):
         stats = np.asarray(metric.stats(candidates))
@@ -99,7 +97,7 @@ def rated(metric: Metric, sums: Ints) -> Floats:
     return _check_scores(metric, scores, len(sums))
 
 
-def single_scores(metric: Metric, candidates: Sequence[RawCandidate]) -> tuple[Floats, str]:
+def single_scores(metric: Metric, candidates: Sequence[Candidate]) -> tuple[Floats, str]:
     """The score of each candidate alone, higher is better, and the signature of these scores.
 
     A metric with ``sentence_scores`` gives them itself, from 0 to 1. Of any other metric they are score / scale of
@@ -161,7 +159,7 @@ class WeightedSum:
         terms = zip(self.weights, self.parts, strict=True)
         return "".join(f"{weight:+.15g}*[{metric.signature}]" for weight, metric in terms).removeprefix("+")
 
-    def stats(self, candidates: Sequence[RawCandidate]) -> Ints:
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
         """The columns of all metrics side by side."""
         return np.concatenate([counted(metric, candidates) for metric in self.parts], axis=1)
 

@@ -27,7 +27,7 @@ from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
 from rypt.metrics.references import References
-from rypt.records import Candidate, RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
@@ -160,13 +160,7 @@ class TermScorer:
         metric = make_metric(Term(term.weight, term.name, options), self._resources())
         if metric.maximize:
             _check_weight(term, term.label)
-        return single_scores(
-            metric,
-            [
-                RawCandidate(c.segment, c.text, c.alignment, c.features, c.score, c.columns)
-                for c in candidates
-            ],
-        )
+        return single_scores(metric, candidates)
 
     def _resources(self) -> Resources:
         documents = self.campaign.references

@@ -27,7 +27,7 @@ class Lines(NamedTuple):
 def candidate_lines(candidates: Sequence[Candidate], case: str) -> Lines:
     """Texts, as keys of this case hold them, and links, each on a line of its own."""
     text = joined_keys((c.text for c in candidates), case)
-    links = "\n".join([c.alignment for c in candidates]).encode()
+    links = "\n".join([c.alignment or "" for c in candidates]).encode()
     return Lines(*line_buffer(text, len(candidates)), *line_buffer(links, len(candidates)))
 
 

@@ -179,7 +179,7 @@ def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) ->
 
 def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[int]]:
     """For each source token the candidate positions linked with it; links out of range are refused."""
-    links = parse_links(candidate.alignment)
+    links = parse_links(candidate.alignment or "")
     source_size = len(tree.tokens) if tree else 0
     try:
         check_links(links, source_size, len(candidate.tokens))

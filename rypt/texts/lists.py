@@ -109,7 +109,7 @@ def _links_of(lists: Sequence[PathLike], folder: PathLike) -> list[PathLike]:
 
 def distinct(lists: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     """The candidates of all lists in order, each text with its alignment once per segment."""
-    firsts: dict[tuple[str, str, str], Candidate] = {}
+    firsts: dict[tuple[str, str, str | None], Candidate] = {}
     for candidates in lists:
         for candidate in candidates:
             firsts.setdefault((candidate.segment, candidate.text, candidate.alignment), candidate)

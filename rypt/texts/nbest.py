@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from rypt.records import Candidate, RawCandidate, Segment
+from rypt.records import Candidate, Segment
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, Watch, read_lines, tokenize, unwatched
 from rypt.texts.alignment import (
     Lexicon,
@@ -59,7 +59,7 @@ def read_candidates(
             raise InputError(path, number, str(error)) from None
         try:
             size = len(segment.tokens)
-            check_links(parse_links(candidate.alignment), size, len(candidate.tokens))
+            check_links(parse_links(candidate.alignment or ""), size, len(candidate.tokens))
         except FormatError as error:
             at = (path, number) if alignments is None else (alignments, index + 1)
             given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
@@ -78,7 +78,7 @@ def read_raw(
     *,
     data: bytes | bytearray | None = None,
     lines: NumberedLines | None = None,
-) -> Iterator[tuple[int, RawCandidate]]:
+) -> Iterator[tuple[int, Candidate]]:
     """The numbered lines of a list as they stand; ``order`` names the segments of plain output, a line each.
 
     ``data`` is what the file holds, or ``lines`` its lines, where it has been read already.
@@ -139,7 +139,7 @@ def not_in_source(segment: str, count: int) -> str:
     return f"segment {segment!r} is not in the source{hint}"
 
 
-def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> RawCandidate:
+def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) -> Candidate:
     """Read one line of a list: of any dialect with one candidate per line, or else plain output."""
     line = line.rstrip("\r")
     if "\0" in line:
@@ -151,7 +151,7 @@ def parse_line(line: str, order: Sequence[str] | None = None, index: int = 0) ->
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if index >= len(order):
         raise TooManyLinesError(f"expected {len(order)} lines, one per segment, found more")
-    return RawCandidate(order[index], line.strip(" \t"), None, {}, None)
+    return Candidate(order[index], line.strip(" \t"), None, {}, None)
 
 
 def _read_alignments(path: PathLike) -> list[tuple[str | None, str]]:
@@ -178,7 +178,7 @@ def _alignment_of(
     return links
 
 
-def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> Candidate:
+def aligned_candidate(raw: Candidate, segment: Segment, lexicon: Lexicon) -> Candidate:
     """Bring every kind of alignment to Pharaoh links."""
     text, alignment = raw.text, raw.alignment
     pairs: list[PhrasePair] | None = None
@@ -206,7 +206,7 @@ def aligned_candidate(raw: RawCandidate, segment: Segment, lexicon: Lexicon) -> 
     return Candidate(raw.segment, text, alignment, raw.features, raw.score, raw.columns)
 
 
-def has_links(raw: RawCandidate) -> bool:
+def has_links(raw: Candidate) -> bool:
     """Whether a candidate says which source words it translates, by links, a derivation or source ranges."""
     return bool(raw.alignment) or is_derivation(raw.text) or _TRACE.search(raw.text) is not None
 

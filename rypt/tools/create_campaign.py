@@ -17,7 +17,7 @@ from typing import Any
 from rypt.campaign.folder import Campaign, create, read_reference, read_source
 from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
 from rypt.options import PARSERS, TOKENS, check_option
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, new_folder, plural, unwatched
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import has_links, not_in_source, read_raw
@@ -212,5 +212,5 @@ class _Preparation:
         return outputs
 
 
-def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[RawCandidate]:
+def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[Candidate]:
     return (raw for path in lists for _, raw in read_raw(path, names))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from rypt.records import RawCandidate, Segment
+from rypt.records import Candidate, Segment
 from rypt.text import PathLike, Watch, open_output, read_lines
 from rypt.texts.dialects.jsonl import RAW
 from rypt.texts.nbest import read_raw
@@ -97,7 +97,7 @@ class RawTexts:
                 stream.writelines(f"{self._tokens(line)}\n" for _, line in read_lines(path))
         return copies
 
-    def _record(self, raw: RawCandidate) -> dict[str, object]:
+    def _record(self, raw: Candidate) -> dict[str, object]:
         record: dict[str, object] = {"id": raw.segment, "candidate": self._tokens(raw.text)}
         record[RAW] = join_pieces(raw.text.split())
         if raw.features:

@@ -10,7 +10,7 @@ import pytest
 from hits.compare.lists import compare_lists
 from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "metrics"
@@ -34,7 +34,7 @@ with open(options["--input_file"]) as given, open(options["--output_file"], "w")
         written.write(json.dumps({**row, "prediction": 5.0 * len(wrong)}) + "\\n")
 """
 REFERENCES = References([["the house"]])
-CANDIDATES = [RawCandidate("0", text, None, {}, None) for text in ("the house", "a house")]
+CANDIDATES = [Candidate("0", text, None, {}, None) for text in ("the house", "a house")]
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from mert.bootstrap import bootstrap_gain
 from mert.lists.arrays import arrange
 from mert.optimize import make_problem
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 
 class Ratio:
@@ -36,8 +36,8 @@ def made_problem(seed, metric=None, shift=0, segments=20):
     for i in range(segments):
         total = int(rng.integers(5, 15))
         one, two = int(rng.integers(0, total)), int(rng.integers(0, total)) + shift
-        rows.append(RawCandidate(str(i), f"{one}/{total}", None, {"x": 1.0, "y": 0.0}, None))
-        rows.append(RawCandidate(str(i), f"{two}/{total} ", None, {"x": 0.0, "y": 1.0}, None))
+        rows.append(Candidate(str(i), f"{one}/{total}", None, {"x": 1.0, "y": 0.0}, None))
+        rows.append(Candidate(str(i), f"{two}/{total} ", None, {"x": 0.0, "y": 1.0}, None))
     return make_problem(arrange(rows), metric or Ratio(), np.ones(2))
 
 

@@ -18,7 +18,7 @@ from mert.lists.arrays import arrange
 from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
@@ -68,7 +68,7 @@ def made_problem():
             text = [word if rng.random() < 0.7 else rng.choice(words) for word in reference]
             good = sum(x == y for x, y in zip(text, reference, strict=True))
             features = {"x": good + float(rng.normal()), "y": float(rng.normal()), "z": float(rng.normal())}
-            rows.append(RawCandidate(str(segment), " ".join(text), None, features, None))
+            rows.append(Candidate(str(segment), " ".join(text), None, features, None))
     return make_problem(arrange(rows), Bleu(References([references])), np.ones(3))
 
 

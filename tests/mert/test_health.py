@@ -9,7 +9,7 @@ from mert.constraints import Constraints, Normalization
 from mert.health import examine, flatness
 from mert.lists.arrays import arrange
 from mert.optimize import make_problem
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 
 class Count:
@@ -32,7 +32,7 @@ START = np.ones(4)
 def made_problem(constraints=None, start=START, scale=1.0):
     rng = np.random.default_rng(0)
     rows = [
-        RawCandidate(
+        Candidate(
             str(i // 4),
             f"t{i}",
             None,
@@ -145,9 +145,7 @@ class Blind(Count):
     ("sighted", "note"), [(0, "the metric is flat"), (1, "of 1 of 30 segments apart"), (2, None)]
 )
 def test_a_metric_that_tells_few_candidates_apart(sighted, note):
-    raws = [
-        RawCandidate(str(i // 2), str(i % 2), None, {"f": float(i % 2), "g": 1.0}, None) for i in range(60)
-    ]
+    raws = [Candidate(str(i // 2), str(i % 2), None, {"f": float(i % 2), "g": 1.0}, None) for i in range(60)]
     problem = make_problem(arrange(raws), Blind(sighted), np.ones(2))
     notes = flatness(problem, np.ones(2))
     assert [note in text for text in notes] == ([True] if note else [])

@@ -15,7 +15,7 @@ from mert.optimize import REACH, _Climb, climb, make_problem, optimize, random_s
 from mert.search.lines import Window
 from mert.search.share import combine
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 START = np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
@@ -55,9 +55,7 @@ def made_lists(seed=0, segments=30, candidates=8, scales=(1.0, 1.0, 1.0, 1.0, 1.
         for i, row in enumerate(features):
             values = np.append(row, 7.0) * scales
             named = dict(zip(("f0", "f1", "f2", "f3", "constant"), values.tolist(), strict=True))
-            rows.append(
-                RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None)
-            )
+            rows.append(Candidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None))
     return arrange(rows)
 
 
@@ -65,8 +63,8 @@ def one_feature(segments=6):
     """Lists whose first candidates are all right, and whose only feature is 1 for these and 2 for the wrong ones."""
     rows = []
     for segment in range(segments):
-        rows.append(RawCandidate(str(segment), "right", None, {"f": 1.0}, None))
-        rows.append(RawCandidate(str(segment), "wrong", None, {"f": 2.0}, None))
+        rows.append(Candidate(str(segment), "right", None, {"f": 1.0}, None))
+        rows.append(Candidate(str(segment), "wrong", None, {"f": 2.0}, None))
     return arrange(rows)
 
 
@@ -184,7 +182,7 @@ def test_the_order_of_candidates_and_dominated_ones_change_nothing(seed, random)
         }
         for raw in raws
     }
-    inner = [RawCandidate(segment, "right", None, features, None) for segment, features in middle.items()]
+    inner = [Candidate(segment, "right", None, features, None) for segment, features in middle.items()]
     more = make_problem(arrange([*raws, *inner]), Share(), START)
     for weights in (best.weights, START, np.random.default_rng(seed).normal(size=5)):
         assert more.score(weights) == make_problem(lists, Share(), START).score(weights)
@@ -322,7 +320,7 @@ def test_no_weight_dwarfs_the_others():
     for segment in range(20):
         for i in range(5):
             features = {"good": float(i), "noise": float(rng.normal()), "other": float(rng.normal())}
-            rows.append(RawCandidate(str(segment), "right" if i == 4 else f"w{i}", None, features, None))
+            rows.append(Candidate(str(segment), "right" if i == 4 else f"w{i}", None, features, None))
     start = np.array([0.0, 1.0, 1.0])
     problem = make_problem(arrange(rows), Share(), start, Constraints(normalization=Normalization("none")))
     best = optimize(problem, start, restarts=0, seed=1)[0]
@@ -337,9 +335,9 @@ def test_no_weight_dwarfs_the_others():
 @pytest.mark.parametrize(("scale", "found"), [(99.0, True), (101.0, False)])
 def test_the_longest_step_is_a_hundred_times_as_long_as_the_weights(scale, found):
     """The right candidate of the first segment wins where the weight of "good" is above 1; lengths count spreads."""
-    rows = [RawCandidate("0", "right", None, {"good": 1.0, "noise": 0.0}, None)]
-    rows += [RawCandidate("0", "wrong", None, {"good": 0.0, "noise": 1.0}, None)]
-    rows += [RawCandidate("1", "right", None, {"good": good, "noise": 0.0}, None) for good in (0.0, scale)]
+    rows = [Candidate("0", "right", None, {"good": 1.0, "noise": 0.0}, None)]
+    rows += [Candidate("0", "wrong", None, {"good": 0.0, "noise": 1.0}, None)]
+    rows += [Candidate("1", "right", None, {"good": good, "noise": 0.0}, None) for good in (0.0, scale)]
     start = np.array([0.0, 1.0])
     problem = make_problem(arrange(rows), Share(), start, Constraints(only=frozenset({"good"})))
     needed = problem.spread[0] / problem.length(start)  # as a multiple of the length of the weights
@@ -425,12 +423,12 @@ def test_columns_are_combined_in_their_order(seed, size, width):
 
 
 def test_lists_without_features_cannot_be_tuned():
-    lists = arrange([RawCandidate("0", "a", None, {}, None)])
+    lists = arrange([Candidate("0", "a", None, {}, None)])
     with pytest.raises(RyptError, match="the lists have no features to tune"):
         make_problem(lists, Share(), np.zeros(0))
 
 
 def test_one_candidate_a_segment_leaves_all_as_it_is():
-    lists = arrange([RawCandidate(str(i), "right", None, {"x": float(i)}, None) for i in range(3)])
+    lists = arrange([Candidate(str(i), "right", None, {"x": float(i)}, None) for i in range(3)])
     problem = make_problem(lists, Share(), np.array([2.0]))
     assert [t.weights.tolist() for t in optimize(problem, np.array([2.0]), restarts=2, seed=1)] == [[1.0]] * 3

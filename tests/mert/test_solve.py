@@ -9,7 +9,7 @@ from mert.lists.arrays import arrange, read_lists
 from mert.optimize import make_problem, optimize
 from mert.solve import ALGORITHMS, SearchSettings, solve
 from mert.unseen import mean_weights
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 NAMES = ("f0", "f1", "f2", "f3")
 
@@ -45,9 +45,7 @@ def made_lists(seed=0, segments=40, candidates=8):
         right = int(np.argmax(features @ [1.0, -0.5, 0.25, 0.0] + rng.normal(scale=0.2, size=candidates)))
         for i, row in enumerate(features):
             named = dict(zip(NAMES, row.tolist(), strict=True))
-            rows.append(
-                RawCandidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None)
-            )
+            rows.append(Candidate(str(segment), "right" if i == right else f"wrong {i}", None, named, None))
     return arrange(rows)
 
 
@@ -106,7 +104,7 @@ def test_tied_weights_are_learned_as_one_feature(algorithm):
     tied = Constraints(tied=(("f0", "f3"),), normalization=Normalization("none"))
     found = solve(make_problem(lists, Share(), start, tied), start, SearchSettings(algorithm)).weights
     merged = arrange(
-        RawCandidate(
+        Candidate(
             raw.segment,
             raw.text,
             None,

@@ -8,7 +8,7 @@ of whole files of this dialect at once.
 
 import re
 
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import FormatError, tokenize
 from rypt.texts.derivation import is_derivation
 from rypt.texts.dialects.dialect import Dialect
@@ -20,7 +20,7 @@ _LINKS = re.compile(r"\d+-\d+( |$)")
 _PAIRS = re.compile(r"\d+(-\d+)?=\d+(-\d+)?( |$)")
 
 
-def parse_bars(line: str) -> RawCandidate:
+def parse_bars(line: str) -> Candidate:
     """Read one line."""
     fields = [field.strip(" \t") for field in line.split("|||")]
     if not fields[0]:
@@ -30,7 +30,7 @@ def parse_bars(line: str) -> RawCandidate:
         at += 1
     score = finite(tokenize(fields[at + 1])[0]) if len(fields) > at + 1 and fields[at + 1] else None
     named = _FEATURES.read(fields[at]) if len(fields) > at else {}
-    return RawCandidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
+    return Candidate(fields[0], fields[1], _alignment_field(fields[2:at] + fields[at + 2 :]), named, score)
 
 
 def _before_features(field: str, following: str) -> bool:

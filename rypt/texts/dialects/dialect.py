@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import NumberedLines, PathLike, RyptError
 
 
@@ -21,9 +21,9 @@ class Dialect:
 
     name: str
     is_line: Callable[[str], bool]
-    parse_line: Callable[[str], RawCandidate] | None = None
+    parse_line: Callable[[str], Candidate] | None = None
     read: (
-        Callable[[PathLike, NumberedLines, Sequence[str] | None], Iterator[tuple[int, RawCandidate]]] | None
+        Callable[[PathLike, NumberedLines, Sequence[str] | None], Iterator[tuple[int, Candidate]]] | None
     ) = None
     log_before: bool = False
 

@@ -6,7 +6,7 @@ Where scripts have cut the scores off, ``H-id<TAB>text`` is read as well: such c
 import re
 from collections.abc import Iterator, Sequence
 
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, tokenize
 from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
@@ -22,7 +22,7 @@ def is_fairseq(line: str) -> bool:
 
 def read_fairseq(
     path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None
-) -> Iterator[tuple[int, RawCandidate]]:
+) -> Iterator[tuple[int, Candidate]]:
     """Read the candidates: features ``score`` and, from the scores of the tokens, ``logprob`` and ``length``.
 
     The text is that of the ``H-`` line, tokenised; lines of other kinds, the log among them, are passed over. Either
@@ -51,7 +51,7 @@ def read_fairseq(
     yield number, open_candidate
 
 
-def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[str] | None) -> list[str]:
+def _check_features(path: PathLike, number: int, raw: Candidate, names: list[str] | None) -> list[str]:
     """The names of the features, which must be those of the candidates before."""
     features = list(raw.features)
     if names is not None and features != names:
@@ -65,24 +65,24 @@ def _check_features(path: PathLike, number: int, raw: RawCandidate, names: list[
     return features
 
 
-def _candidate(segment: str, rest: str) -> RawCandidate:
+def _candidate(segment: str, rest: str) -> Candidate:
     score, tab, text = rest.partition("\t")
     if "\0" in rest:
         raise FormatError("expected text, found a NUL character")
     if not tab and _SCORE.fullmatch(rest):
         raise FormatError(f"expected H-{segment}<TAB>score<TAB>candidate, found no candidate")
     if not tab:
-        return RawCandidate(segment, rest.strip(" \r"), None, {}, None)
-    return RawCandidate(segment, text.strip(" \t\r"), None, {"score": finite(score)}, finite(score))
+        return Candidate(segment, rest.strip(" \r"), None, {}, None)
+    return Candidate(segment, text.strip(" \t\r"), None, {"score": finite(score)}, finite(score))
 
 
-def _extended(raw: RawCandidate, kind: str, rest: str) -> RawCandidate:
+def _extended(raw: Candidate, kind: str, rest: str) -> Candidate:
     """With the scores of its tokens, or with its alignment."""
     if kind == "A":
-        return RawCandidate(raw.segment, raw.text, rest.strip(" \t\r"), raw.features, raw.score)
+        return Candidate(raw.segment, raw.text, rest.strip(" \t\r"), raw.features, raw.score)
     scores = [finite(word) for word in tokenize(rest.rstrip("\r"))]
     more = {"logprob": sum(scores), "length": float(len(scores))}
-    return RawCandidate(raw.segment, raw.text, raw.alignment, {**raw.features, **more}, raw.score)
+    return Candidate(raw.segment, raw.text, raw.alignment, {**raw.features, **more}, raw.score)
 
 
 FAIRSEQ = Dialect("fairseq", is_fairseq, read=read_fairseq, log_before=True)

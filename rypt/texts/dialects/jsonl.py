@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rypt.records import NO_COLUMNS, RawCandidate
+from rypt.records import NO_COLUMNS, Candidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, is_one_line
 from rypt.texts.dialects.dialect import Dialect
 from rypt.texts.features import finite
@@ -46,7 +46,7 @@ _LINE = re.compile(r'\{|\[\s*(?:[\[{"]|$)')
 
 def read_json(
     path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None
-) -> Iterator[tuple[int, RawCandidate]]:
+) -> Iterator[tuple[int, Candidate]]:
     """Read the candidates of all lines, each with the number of its line."""
     segments = _Segments(order)
     number = None
@@ -77,7 +77,7 @@ def original_texts(lines: NumberedLines) -> Iterator[tuple[str, str, str]]:
         yield record["id"], record["candidate"], record[RAW]
 
 
-def parse_json(line: str) -> RawCandidate:
+def parse_json(line: str) -> Candidate:
     """Read one line that has an id and one candidate, in a list whose other lines are of another dialect."""
     try:
         record = json.loads(line)
@@ -213,7 +213,7 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-def _candidate(segment: str, item: Mapping[str, Any]) -> RawCandidate:
+def _candidate(segment: str, item: Mapping[str, Any]) -> Candidate:
     text, alignment, score = item["candidate"], item.get("alignment"), item.get("score")
     if texts_by_language(item) and (row := describe_row(item)):
         raise FormatError(f"expected a field candidate with the text that a system wrote, found {row}")
@@ -228,7 +228,7 @@ def _candidate(segment: str, item: Mapping[str, Any]) -> RawCandidate:
     for name in features:
         if len(name.split()) != 1 or not is_one_line(name):
             raise FormatError(f"expected one word as the name of a feature, found {name!r}")
-    return RawCandidate(segment, text, alignment, features, score, _columns(item))
+    return Candidate(segment, text, alignment, features, score, _columns(item))
 
 
 def _columns(record: Mapping[str, Any]) -> Mapping[str, float]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mert.lists import columns
 from mert.lists.arrays import arrange, read_lists, segment_number
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import InputError, RyptError
 
 
@@ -379,10 +379,10 @@ def test_fairseq_output_is_read_with_its_log(tmp_path):
 
 def test_arrays_can_be_made_of_candidates_in_memory():
     raws = [
-        RawCandidate("1", "b", None, {"x": 1.0, "y": 2.0}, None),
-        RawCandidate("0", "", None, {"y": 3.0}, None),
-        RawCandidate("1", "b", None, {"y": 2.0, "x": 1.0}, -5.0),
-        RawCandidate("1", "b", None, {"y": 2.0}, None),
+        Candidate("1", "b", None, {"x": 1.0, "y": 2.0}, None),
+        Candidate("0", "", None, {"y": 3.0}, None),
+        Candidate("1", "b", None, {"y": 2.0, "x": 1.0}, -5.0),
+        Candidate("1", "b", None, {"y": 2.0}, None),
     ]
     lists = arrange(raws)
     assert as_rows(lists) == [("0", "", [3, 0]), ("1", "b", [2, 1]), ("1", "b", [2, 0])]

@@ -12,7 +12,7 @@ from mert.lists.arrays import arrange, read_lists
 from mert.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 SPACES = [
@@ -89,7 +89,7 @@ def documents(draw):
 
 def one_best(candidates):
     return arrange(
-        [RawCandidate(str(i), text, None, {"f": 0.0}, None) for i, text in enumerate(candidates)]
+        [Candidate(str(i), text, None, {"f": 0.0}, None) for i, text in enumerate(candidates)]
     ).candidates
 
 
@@ -173,8 +173,7 @@ def test_lists_in_any_order_have_the_statistics_of_their_texts(tmp_path_factory,
 
 def test_equal_texts_of_a_segment_are_counted_once(monkeypatch):
     raws = [
-        RawCandidate("0", text, None, {"f": float(i)}, None)
-        for i, text in enumerate(["a b", "a", "a b", "a b"])
+        Candidate("0", text, None, {"f": float(i)}, None) for i, text in enumerate(["a b", "a", "a b", "a b"])
     ]
     metric = Bleu(References([["a b"]]), tokenize="13a")
     seen = []
@@ -200,7 +199,7 @@ def test_options_by_name():
     resources = Resources(References([["A b"]]))
     metric = read_metric("bleu(tokenize=char,smooth=add-k,smooth_value=2,lowercase=yes)", resources)
     theirs = BLEU(tokenize="char", smooth_method="add-k", smooth_value=2, lowercase=True, force=True)
-    stats = metric.stats([RawCandidate("0", "a C", None, {}, None)])
+    stats = metric.stats([Candidate("0", "a C", None, {}, None)])
     assert metric.score(stats)[0] == theirs.corpus_score(["a C"], [["A b"]]).score
     for spec, message in (
         ("bleu(tokenize=best)", "expected tokenize as one of"),

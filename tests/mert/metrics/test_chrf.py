@@ -9,7 +9,7 @@ from sacrebleu.metrics.chrf import CHRF
 from mert.metrics.chrf import ChrF
 from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 WORDS = st.lists(
@@ -29,7 +29,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def candidates(texts):
-    return [RawCandidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
+    return [Candidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
 
 
 @settings(max_examples=100)
@@ -64,7 +64,7 @@ def test_scores_of_many_sums_are_sacrebleus(data, options):
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(TEXTS, min_size=1, max_size=3))
 def test_repeated_texts_of_one_segment(texts, references):
     texts = texts + texts[::-1]
-    raw = [RawCandidate("0", text, None, {}, None) for text in texts]
+    raw = [Candidate("0", text, None, {}, None) for text in texts]
     documents = [[reference] for reference in references]
     stats = ChrF(References(documents), word_order=2).stats(raw)
     for row, text in zip(stats.tolist(), texts, strict=True):

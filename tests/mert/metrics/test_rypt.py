@@ -10,20 +10,16 @@ from mert.metrics.rypt import Rypt
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.metrics.metric import Resources, read_metric
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.scoring.calibration import scorer_from_database
 from rypt.scoring.report import score_report
 from rypt.text import RyptError
 
 
-def raw_candidates(campaign):
-    return [RawCandidate(c.segment, c.text, c.alignment, c.features, c.score) for c in campaign.candidates]
-
-
 def test_rypt_of_a_campaign_is_what_rypt_score_says(demo_campaign):
     campaign = Campaign.open(demo_campaign)
     metric = read_metric("rypt", Resources(campaign=demo_campaign))
-    stats = metric.stats(raw_candidates(campaign))
+    stats = metric.stats(campaign.candidates)
     report = score_report(metric.scorer, campaign.candidates)
     segments = [c.segment for c in campaign.candidates]
     first = [segments.index(segment) for segment in dict.fromkeys(segments)]
@@ -50,7 +46,7 @@ def test_options_take_the_place_of_the_campaigns_settings(demo_campaign, spec, s
         scorer = scorer_from_database(campaign.trees, db, campaign.candidates, **settings)
     assert metric.signature == scorer.signature
     assert metric.signature != Rypt.from_campaign(demo_campaign).signature
-    stats = metric.stats(raw_candidates(campaign))
+    stats = metric.stats(campaign.candidates)
     assert (stats == scorer.stats(campaign.candidates)).all()
     assert (metric.score(stats) == scorer.score(stats)).all()
 
@@ -61,7 +57,7 @@ def test_another_database(demo_campaign, tmp_path, monkeypatch):
         db.add_segments(campaign.segments)
     shutil.copy(campaign.path(campaign.files.database), tmp_path / "copy.db")
     monkeypatch.chdir(tmp_path)
-    raw = raw_candidates(campaign)
+    raw = campaign.candidates
     empty = read_metric("rypt(db=empty.db)", Resources(campaign=demo_campaign))
     assert (empty.score(empty.stats(raw)) == 0.5).all()
     own, copy = (
@@ -88,16 +84,16 @@ def test_options_that_are_wrong(demo_campaign, spec, message):
 def test_candidates_that_do_not_fit(demo_campaign):
     metric = Rypt.from_campaign(demo_campaign)
     with pytest.raises(RyptError, match="segment '99' of the list is not in the campaign"):
-        metric.stats([RawCandidate("99", "x", "", {}, None)])
+        metric.stats([Candidate("99", "x", "", {}, None)])
     with pytest.raises(RyptError, match="a candidate of segment 0: expected an alignment"):
-        metric.stats([RawCandidate("0", "x", None, {}, None)])
+        metric.stats([Candidate("0", "x", None, {}, None)])
     with pytest.raises(RyptError, match="segment 0: a link is out of range"):
-        metric.stats([RawCandidate("0", "x", "99-0", {}, None)])
+        metric.stats([Candidate("0", "x", "99-0", {}, None)])
     with pytest.raises(RyptError, match="the metric rypt needs --campaign"):
         read_metric("rypt", Resources())
 
 
 def test_it_can_be_sent_to_another_process(demo_campaign):
     metric = Rypt.from_campaign(demo_campaign)
-    raw = raw_candidates(Campaign.open(demo_campaign))[:20]
+    raw = Campaign.open(demo_campaign).candidates[:20]
     assert (pickle.loads(pickle.dumps(metric)).stats(raw) == metric.stats(raw)).all()

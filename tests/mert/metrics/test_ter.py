@@ -9,7 +9,7 @@ from sacrebleu.metrics.ter import TER
 from mert.metrics.ter import Ter
 from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 WORDS = st.lists(
@@ -21,7 +21,7 @@ OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
 
 
 def candidates(texts):
-    return [RawCandidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
+    return [Candidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
 
 
 @settings(max_examples=80)
@@ -52,7 +52,7 @@ def test_scores_of_many_sums_are_sacrebleus(rows):
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.lists(TEXTS, min_size=1, max_size=2))
 def test_repeated_texts_of_one_segment(texts, references):
     texts = texts + texts[::-1]
-    raw = [RawCandidate("0", text, None, {}, None) for text in texts]
+    raw = [Candidate("0", text, None, {}, None) for text in texts]
     documents = [[reference] for reference in references]
     stats = Ter(References(documents)).stats(raw)
     for (edits, lengths), text in zip(stats.tolist(), texts, strict=True):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mert.moses.edits import accuracy, edit_distance, edit_stats, position_free_accuracy, position_free_stats
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 IDS = st.lists(st.integers(0, 3), max_size=6).map(tuple)
@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "B", "c"]), max_size=6).map(" ".join
 
 
 def raw(text):
-    return RawCandidate("0", text, None, {}, None)
+    return Candidate("0", text, None, {}, None)
 
 
 def levenshtein(a, b):

@@ -12,14 +12,14 @@ from mert.moses.metrics import MAKERS, parse_scconfig, read_file_metric, read_wi
 from mert.moses.preparation import Preparation, read_preparations
 from mert.search.lines import Window
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 WORDS = st.lists(st.sampled_from(["the", "The", "cat", "sat", "mat"]), min_size=1, max_size=8).map(" ".join)
 
 
 def raws(texts):
-    return [RawCandidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
+    return [Candidate(str(i), text, None, {}, None) for i, text in enumerate(texts)]
 
 
 def moses_bleu(row):
@@ -139,9 +139,9 @@ def test_a_database_alone_cannot_teach_a_model(demo_campaign, setting):
 def test_rypt_needs_alignments_that_fit(demo_campaign, alignment, message):
     metric = read_file_metric("RYPT", f"db:{demo_campaign / 'judgments.db'}")
     with pytest.raises(RyptError, match=message):
-        metric.measure(None, [RawCandidate("0", "the children", alignment, {}, None)])
+        metric.measure(None, [Candidate("0", "the children", alignment, {}, None)])
     with pytest.raises(RyptError, match="segment 'x' of the list is not in"):
-        metric.measure(None, [RawCandidate("x", "the children", "0-0", {}, None)])
+        metric.measure(None, [Candidate("x", "the children", "0-0", {}, None)])
 
 
 def test_preparations():
@@ -161,4 +161,4 @@ def test_preparations():
 def test_rypt_takes_no_filter(demo_campaign):
     metric = read_file_metric("RYPT", f"campaign:{demo_campaign}", [Preparation((), "cat")])
     with pytest.raises(RyptError, match="--filter cannot be used with the metric RYPT"):
-        metric.measure(None, [RawCandidate("0", "the children", "0-0", {}, None)])
+        metric.measure(None, [Candidate("0", "the children", "0-0", {}, None)])

@@ -28,7 +28,7 @@ from mert.search.share import (
 from mert.search.shares import FarPosition, ShareFolder
 from mert.solve import SearchSettings, solve
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 
 
 class Divided:
@@ -112,7 +112,7 @@ def test_bleu_of_shares_with_one_candidate():
     """One row alone is scored by sacrebleu itself, which rounds otherwise: a share must not do so."""
     rng = np.random.default_rng(5)
     texts = [" ".join(rng.choice(["a", "b", "c"], 40)) for _ in range(40)]
-    rows = [RawCandidate(str(i), text, None, {"f": float(i)}, None) for i, text in enumerate(texts)]
+    rows = [Candidate(str(i), text, None, {"f": float(i)}, None) for i, text in enumerate(texts)]
     problem = make_problem(arrange(rows), Bleu(References([texts[::-1]])), np.ones(1))
     total = problem.choice(np.ones(1)).sums[None]
     whole = gains_at(problem.whole, np.ones(1), total, 40)

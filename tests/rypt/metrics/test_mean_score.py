@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from rypt.metrics.mean_score import MeanScore, read_scores
 from rypt.metrics.metric import Resources, rated, read_metric, single_scores
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 CANDIDATES = [
-    RawCandidate("0", "a house", None, {"lm": -2.0}, -1.0, {"comet": 0.5}),
-    RawCandidate("0", "the house", None, {"lm": -1.0}, -2.0, {"comet": 0.75}),
-    RawCandidate("1", "a cat", None, {"lm": -3.0}, -3.0, {"comet": 0.25}),
+    Candidate("0", "a house", None, {"lm": -2.0}, -1.0, {"comet": 0.5}),
+    Candidate("0", "the house", None, {"lm": -1.0}, -2.0, {"comet": 0.75}),
+    Candidate("1", "a cat", None, {"lm": -3.0}, -3.0, {"comet": 0.25}),
 ]
 LISTS = [(raw.segment, raw.text) for raw in CANDIDATES]
 RESOURCES = Resources(
@@ -43,7 +43,7 @@ def test_a_file_of_scores_is_a_mean(score_file):
     assert score_of(metric, CANDIDATES[1:]) == 0.5
     assert single_scores(metric, CANDIDATES)[0].tolist() == [0.5, 0.75, 0.25]
     assert re.fullmatch(rf"scores\({re.escape(str(score_file))}\)\|sha:[0-9a-f]{{8}}", metric.signature)
-    other = RawCandidate("1", "no cat", None, {}, None)
+    other = Candidate("1", "no cat", None, {}, None)
     message = f"{score_file}: 1 of 2 candidates have no score, the first: segment 1, 'no cat'"
     with pytest.raises(RyptError, match=re.escape(message)):
         metric.stats([CANDIDATES[0], other])
@@ -127,7 +127,7 @@ def test_columns():
     message = "the metric column(bleurt): segment 0, 'a house' has no column bleurt, it has comet, lm, score"
     with pytest.raises(RyptError, match=re.escape(message)):
         read_metric("column(bleurt)", RESOURCES).stats(CANDIDATES)
-    nan = RawCandidate("0", "x", None, {}, None, {"comet": float("nan")})
+    nan = Candidate("0", "x", None, {}, None, {"comet": float("nan")})
     with pytest.raises(RyptError, match="segment 0, 'x': expected a finite score of at most 1e"):
         read_metric("column(comet)", RESOURCES).stats([nan])
     with pytest.raises(RyptError, match="the metric column: expected the name of a column"):
@@ -168,7 +168,7 @@ def test_functions(tmp_path, monkeypatch):
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
 def test_sums_keep_nine_decimals(values):
-    raws = [RawCandidate(str(i), "x", None, {}, None) for i in range(len(values))]
+    raws = [Candidate(str(i), "x", None, {}, None) for i in range(len(values))]
     metric = MeanScore("x", lambda candidates: values)
     assert abs(score_of(metric, raws) - np.mean(values)) <= 1e-9 + 1e-12 * np.abs(values).max()
     assert metric.stats([]).shape == (0, 2)

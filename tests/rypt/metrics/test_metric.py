@@ -22,7 +22,7 @@ from rypt.metrics.metric import (
     stats_by_text,
 )
 from rypt.metrics.references import References
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import RyptError
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
@@ -31,7 +31,7 @@ WORDS = st.lists(st.sampled_from(["the", "cat", "mat", "a", "b"]), max_size=6).m
 
 
 def raw(segment, text):
-    return RawCandidate(segment, text, None, {}, None)
+    return Candidate(segment, text, None, {}, None)
 
 
 @pytest.fixture

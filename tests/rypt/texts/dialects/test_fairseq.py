@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mert.lists.arrays import read_lists
-from rypt.records import RawCandidate, Segment
+from rypt.records import Candidate, Segment
 from rypt.text import InputError
 from rypt.texts.dialects.fairseq import is_fairseq, read_fairseq
 from rypt.texts.nbest import read_candidates, read_raw
@@ -34,14 +34,9 @@ def numbered(text):
 
 def test_candidates_have_the_scores_of_their_tokens_and_their_alignments():
     assert list(read_fairseq("gen.out", numbered(OUTPUT))) == [
-        (
-            4,
-            RawCandidate(
-                "1", "the house", "0-0 1-1", {"score": -0.25, "logprob": -0.75, "length": 3.0}, -0.25
-            ),
-        ),
-        (8, RawCandidate("1", "a\u00a0house", None, {"score": -0.5, "logprob": -2.0, "length": 2.0}, -0.5)),
-        (11, RawCandidate("0", "yes", "0-0", {"score": -0.001, "logprob": -0.5, "length": 1.0}, -0.001)),
+        (4, Candidate("1", "the house", "0-0 1-1", {"score": -0.25, "logprob": -0.75, "length": 3.0}, -0.25)),
+        (8, Candidate("1", "a\u00a0house", None, {"score": -0.5, "logprob": -2.0, "length": 2.0}, -0.5)),
+        (11, Candidate("0", "yes", "0-0", {"score": -0.001, "logprob": -0.5, "length": 1.0}, -0.001)),
     ]
 
 
@@ -103,7 +98,7 @@ def test_other_lines_are_not_fairseqs(line):
 
 def test_scores_of_another_segment_are_not_taken():
     (found,) = read_fairseq("x", numbered("H-0\t-1\ta\nP-1\t-5 -5\nA-1\t0-0"))
-    assert found == (1, RawCandidate("0", "a", None, {"score": -1.0}, -1.0))
+    assert found == (1, Candidate("0", "a", None, {"score": -1.0}, -1.0))
 
 
 def test_bars_in_a_text_are_words_for_the_tuner_too(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 from mert.lists.arrays import read_lists
-from rypt.records import RawCandidate
+from rypt.records import Candidate
 from rypt.text import FormatError, NumberedLines, PathLike, RyptError
 from rypt.texts.dialects import BARS, DIALECTS, Dialect, dialect_of
 from rypt.texts.features import read_features
@@ -20,16 +20,16 @@ LISTS = {
 }
 
 
-def parse_tab(line: str) -> RawCandidate:
+def parse_tab(line: str) -> Candidate:
     fields = line.removeprefix("@").split("\t")
     if len(fields) != 4:
         raise FormatError(f"expected 4 fields between tabs, found {len(fields)}")
-    return RawCandidate(fields[0], fields[1], fields[3], read_features(fields[2]), None)
+    return Candidate(fields[0], fields[1], fields[3], read_features(fields[2]), None)
 
 
 def read_block(
     path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None
-) -> Iterator[tuple[int, RawCandidate]]:
+) -> Iterator[tuple[int, Candidate]]:
     rows = list(lines)
     for i in range(0, len(rows), 4):
         yield rows[i][0], parse_tab("\t".join(line for _, line in rows[i : i + 4]))
