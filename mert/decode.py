@@ -15,8 +15,7 @@ from mert.lists.arrays import read_lists
 from mert.run import check_features_and_segments
 from mert.weights import WeightsFile, read_weights
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import SETTINGS
-from rypt.campaign.settings_edit import add_list
+from rypt.campaign.settings import SETTINGS, add_list
 from rypt.text import InputError, PathLike, RyptError, open_output
 
 SHOWN = 5  # segments named in a message

@@ -1,6 +1,9 @@
 """``rypt.toml``: where the texts of a campaign are, how it is scored, and how its loop runs; read strictly.
 
 Unknown names and wrong types are errors. Amounts of money may be texts or numbers.
+
+>>> Languages.parse("en:zh-Hans")
+Languages(source='en', target='zh-Hans', segmenter=None)
 """
 
 import os
@@ -8,7 +11,7 @@ import re
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import tomli_w
 
@@ -17,9 +20,15 @@ from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
-Section = TypeVar(
-    "Section", "Files", "Scoring", "Languages", "DecoderSettings", "MarketSettings", "LoopSettings"
-)
+VALUES: dict[Any, str] = {
+    str: "a text",
+    str | None: "a text",
+    list[str]: "a list of texts",
+    int: "a whole number",
+    bool: "true or false",
+    float | None: "a number",
+    Decimal | None: 'an amount of dollars such as "25.00"',
+}  # what a setting must be, by its type
 WEIGHTS_FIELDS = ("{weights}", "{config}")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is a Python function
 
@@ -76,11 +85,7 @@ class Languages:
 
     @classmethod
     def parse(cls, pair: str) -> "Languages":
-        """The languages of a pair such as de-en, or en:zh-Hans where a language has a hyphen itself.
-
-        >>> Languages.parse("en:zh-Hans")
-        Languages(source='en', target='zh-Hans', segmenter=None)
-        """
+        """The languages of a pair such as de-en, or en:zh-Hans where a language has a hyphen itself."""
         languages = pair.split(":" if ":" in pair else "-")
         if len(languages) != 2:
             raise OptionError(f"expected a language pair such as de-en or en:zh-Hans, got {pair!r}")
@@ -186,17 +191,11 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         check_option("select", self.select, ("value", "all"))
-        for name, number in (
-            ("labels", self.labels),
-            ("patience", self.patience),
-            ("max_iterations", self.max_iterations),
-        ):
-            if number < 1:
-                raise RyptError(f"expected {name} of at least 1, found {number}")
+        for name in ("labels", "patience", "max_iterations"):
+            if getattr(self, name) < 1:
+                raise RyptError(f"expected {name} of at least 1, found {getattr(self, name)}")
         if self.block_bad and not self.exclude_bad:
-            raise RyptError(
-                "expected exclude_bad beside block_bad: a blocked worker's judgments do not count"
-            )
+            raise RyptError("expected exclude_bad with block_bad: a blocked worker's judgments do not count")
         if self.seed < 0:
             raise RyptError(f"expected a seed of at least 0, found {self.seed}")
 
@@ -218,79 +217,57 @@ def read_settings(folder: Path) -> CampaignSettings:
     path = folder / SETTINGS
     if not path.is_file():
         command = "rypt init FOLDER --source SOURCE --nbest LIST --languages SRC-TGT"
-        raise InputError(
-            folder, None, f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one"
-        )
+        message = f"expected a campaign, a folder with {SETTINGS}; `{command}` makes one"
+        raise InputError(folder, None, message)
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
+        sections = parse_toml(path.read_bytes().decode("utf-8"), parse_float=Decimal)
+    except (UnicodeDecodeError, SyntaxFormatError) as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
-    return parse_settings(text, path)
-
-
-def parse_settings(text: str, path: Path) -> CampaignSettings:
-    """The settings in the text of a file; ``path`` is for messages."""
-    try:
-        sections = parse_toml(text, parse_float=Decimal)
-    except SyntaxFormatError as error:
-        raise InputError(path, None, f"expected TOML: {error}") from None
-    known = [f.name for f in fields(CampaignSettings)]
+    known = {section.name: section.type for section in fields(CampaignSettings)}
     for name in sections:
         if name not in known:
             raise InputError(path, None, f"unknown section [{name}], expected one of {', '.join(known)}")
-    return CampaignSettings(
-        _section(Files, "files", sections, path),
-        _section(Scoring, "scoring", sections, path),
-        _section(Languages, "languages", sections, path),
-        _section(DecoderSettings, "decoder", sections, path),
-        _section(MarketSettings, "market", sections, path),
-        _section(LoopSettings, "loop", sections, path),
-    )
+    try:
+        return CampaignSettings(
+            **{name: _section(kind, name, sections.get(name, {})) for name, kind in known.items()}
+        )
+    except RyptError as error:
+        raise InputError(path, None, str(error)) from None
 
 
-def _section(kind: type[Section], name: str, sections: dict[str, Any], path: Path) -> Section:
-    values = sections.get(name, {})
+def _section(kind: Any, name: str, values: Any) -> Any:
+    """A section as an object of its class."""
     if not isinstance(values, dict):
-        raise InputError(path, None, f"expected [{name}] as a section, found {values!r}")
-    known = {f.name: f.type for f in fields(kind)}
-    read = {}
+        raise RyptError(f"expected [{name}] as a section, found {values!r}")
+    known = {setting.name: setting.type for setting in fields(kind)}
+    checked = {}
     for setting, value in values.items():
         if setting not in known:
-            raise InputError(
-                path, None, f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}"
-            )
-        description, checked = _expected(known[setting], value)
-        if checked is None:
+            raise RyptError(f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
+        checked[setting] = _value(known[setting], value)
+        if checked[setting] is None:
             shown = str(value) if isinstance(value, Decimal) else repr(value)
-            raise InputError(path, None, f"expected {setting} in [{name}] as {description}, found {shown}")
-        read[setting] = checked
+            raise RyptError(f"expected {setting} in [{name}] as {VALUES[known[setting]]}, found {shown}")
     try:
-        return kind(**read)
+        return kind(**checked)
     except TypeError:
-        raise InputError(
-            path, None, f"a setting of [{name}] is missing, expected {', '.join(known)}"
-        ) from None
+        raise RyptError(f"a setting of [{name}] is missing, expected {', '.join(known)}") from None
     except RyptError as error:
-        raise InputError(path, None, f"[{name}]: {error}") from None
+        raise RyptError(f"[{name}]: {error}") from None
 
 
-def _expected(kind: Any, value: Any) -> tuple[str, Any]:
-    """A description of what a setting must be, and its value; None where it is something else."""
+def _value(kind: Any, value: Any) -> Any:
+    """The value of a setting of this type, None where it is something else."""
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     if kind == list[str]:
-        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return "a list of texts", value if fits else None
-    if kind is int:
-        return "a whole number", value if number and isinstance(value, int) else None
-    if kind is bool:
-        return "true or false", value if isinstance(value, bool) else None
+        return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
     if kind == float | None:
-        return "a number", float(value) if number and Decimal(value).is_finite() else None
+        return float(value) if number and Decimal(value).is_finite() else None
     if kind == Decimal | None:
-        return 'an amount of dollars such as "25.00"', money(str(value)) if number or isinstance(
-            value, str
-        ) else None
-    return "a text", value if isinstance(value, str) else None
+        return money(str(value)) if number or isinstance(value, str) else None
+    if kind is int:
+        return value if number and isinstance(value, int) else None
+    return value if isinstance(value, bool if kind is bool else str) else None
 
 
 def write_settings(settings: CampaignSettings, folder: Path) -> None:
@@ -301,16 +278,28 @@ def write_settings(settings: CampaignSettings, folder: Path) -> None:
         values = getattr(settings, section.name)
         optional = section.name in ("decoder", "market", "loop") and not settings.decoder.command
         if not optional or values != getattr(defaults, section.name):
-            sections[section.name] = _toml_table(values)
+            pairs = ((setting.name, getattr(values, setting.name)) for setting in fields(values))
+            sections[section.name] = {
+                name: str(value) if isinstance(value, Decimal) else value  # so that no digit is lost
+                for name, value in pairs
+                if value not in (None, "", [])
+            }
     with open_output(folder / SETTINGS) as stream:
         stream.write(tomli_w.dumps(sections))
 
 
-def _toml_table(section: Any) -> dict[str, Any]:
-    """The values of a section that are not empty; amounts of money as text, so that no digit is lost."""
-    values = {setting.name: getattr(section, setting.name) for setting in fields(section)}
-    return {
-        name: str(value) if isinstance(value, Decimal) else value
-        for name, value in values.items()
-        if value not in (None, "", [])
-    }
+def add_list(folder: Path, name: str) -> CampaignSettings:
+    """Add an n-best list, with its alignments inside, to ``[files]``; comments and order of the file stay."""
+    import tomlkit
+
+    settings = read_settings(folder)
+    if name in settings.files.nbest:
+        return settings
+    document = tomlkit.parse((folder / SETTINGS).read_bytes().decode("utf-8"))
+    files: Any = document["files"]
+    files.setdefault("nbest", tomlkit.array()).append(name)
+    if settings.files.alignments:
+        files["alignments"].append("")
+    with open_output(folder / SETTINGS) as stream:
+        stream.write(tomlkit.dumps(document))
+    return read_settings(folder)

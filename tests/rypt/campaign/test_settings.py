@@ -15,21 +15,21 @@ from rypt.campaign.settings import (
     LoopSettings,
     MarketSettings,
     Scoring,
+    add_list,
     read_settings,
     write_settings,
 )
-from rypt.campaign.settings_edit import add_list
-from rypt.text import InputError, OptionError, RyptError
+from rypt.text import InputError, OptionError
 
 FILES = '[files]\nsource = "s"\n'
 
 
-def read(tmp_path, text):
-    (tmp_path / "rypt.toml").write_text(FILES + text, encoding="utf-8")
-    return read_settings(tmp_path)
+def read(folder, text):
+    (folder / "rypt.toml").write_text(text, encoding="utf-8")
+    return read_settings(folder)
 
 
-def test_sections_of_the_loop_are_read(tmp_path):
+def test_sections_are_read(tmp_path):
     text = """
 [decoder]
 command = "moses -f {config} -n-best-list {nbest} 100"
@@ -39,71 +39,57 @@ timeout = 90
 endpoint = "https://example.org"
 production = true
 wage = 15.50
-assignments = 3
 [loop]
 budget = "25.00"
 labels = 50
-patience = 1
 exclude_bad = false
 """
-    found = read(tmp_path, text)
-    assert found.decoder == DecoderSettings(
+    settings = read(tmp_path, FILES + text)
+    assert settings.decoder == DecoderSettings(
         "moses -f {config} -n-best-list {nbest} 100", "moses.ini", timeout=90.0
     )
-    assert found.market == MarketSettings(
-        endpoint="https://example.org", production=True, wage=Decimal("15.50"), assignments=3
+    assert settings.market == MarketSettings(
+        endpoint="https://example.org", production=True, wage=Decimal("15.50")
     )
-    assert found.loop == LoopSettings(Decimal("25.00"), labels=50, patience=1, exclude_bad=False)
-    assert read(tmp_path, "[loop]\nbudget = 7.10\n").loop.budget == Decimal("7.10")
-    assert read(tmp_path, "").loop == LoopSettings()
+    assert settings.loop == LoopSettings(Decimal("25.00"), labels=50, exclude_bad=False)
+    assert settings.scoring == Scoring()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[files]\nsource = 3 4\n", "expected TOML: .* line 2"),
+        ("x = " + "[" * 100_000, "expected TOML: too deeply nested"),
+        ("[fils]\n", r"unknown section \[fils\], expected one of files, scoring"),
+        ("files = 3\n", r"expected \[files\] as a section, found 3"),
+        ("[files]\ntrees = 't'\n", r"a setting of \[files\] is missing, expected source"),
+        ("[files]\nsauce = 'x'\n", r"unknown setting 'sauce' in \[files\], expected source, trees"),
+        ("[files]\nsource = 3\n", r"expected source in \[files\] as a text, found 3"),
+        ("[files]\nnbest = [1]\n", r"expected nbest in \[files\] as a list of texts, found \[1\]"),
+        (FILES + "[scoring]\nties = 'coin'\n", r"\[scoring\]: expected ties as one of unknown, no, yes"),
+        (FILES + "[decoder]\ntimeout = nan", r"expected timeout in \[decoder\] as a number, found NaN"),
+        (FILES + "[decoder]\ntimeout = 0", r"\[decoder\]: expected a timeout above 0 seconds, found 0"),
         (
-            '[decoder]\ncommand = "moses > {nbest}"',
-            r"\[decoder\]: expected {weights} or {config} in the decoder's",
+            FILES + '[decoder]\ncommand = "moses > {nbest}"',
+            r"expected {weights} or {config} in the decoder's",
         ),
-        ('[decoder]\ncommand = "moses {weights}"', r"\[decoder\]: expected {nbest} in the decoder's command"),
-        ("[decoder]\ntimeout = 0", r"\[decoder\]: expected a timeout above 0 seconds, found 0"),
-        ("[decoder]\ntimeout = true", r"expected timeout in \[decoder\] as a number, found True"),
-        ("[decoder]\ntimeout = nan", r"expected timeout in \[decoder\] as a number"),
-        (
-            '[decoder]\ncomand = "x"',
-            r"unknown setting 'comand' in \[decoder\], expected command, weights, folder",
-        ),
-        ('[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
-        ("[market]\nassignments = 0", r"\[market\]: expected 1 to 1000 assignments, found 0"),
-        ("[market]\nproduction = 1", r"expected production in \[market\] as true or false, found 1"),
-        (
-            '[market]\nwage = "-1"',
-            r"expected wage in \[market\] as an amount of dollars such as \"25.00\", found '-1'",
-        ),
-        ("[loop]\nbudget = inf", r"expected budget in \[loop\] as an amount of dollars"),
-        (
-            "[loop]\nbudget = [1]",
-            r"expected budget in \[loop\] as an amount of dollars such as .*, found \[1\]",
-        ),
-        ("[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
-        ("[loop]\nlabels = true", r"expected labels in \[loop\] as a whole number, found True"),
-        ("[loop]\npatience = 0", r"\[loop\]: expected patience of at least 1, found 0"),
-        ("[loop]\nseed = -1", r"\[loop\]: expected a seed of at least 0, found -1"),
-        (
-            "[lop]\nbudget = 1",
-            r"unknown section \[lop\], expected one of files, scoring, languages, decoder, market",
-        ),
+        (FILES + '[decoder]\ncommand = "my.module:"', r"expected {nbest} in the decoder's command"),
+        (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
+        (FILES + "[market]\nproduction = 1", r"expected production in \[market\] as true or false, found 1"),
+        (FILES + '[market]\nwage = "-1"', r"as an amount of dollars such as \"25.00\", found '-1'"),
+        (FILES + "[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
+        (FILES + "[loop]\nlabels = true", r"expected labels in \[loop\] as a whole number, found True"),
+        (FILES + "[loop]\npatience = 0", r"\[loop\]: expected patience of at least 1, found 0"),
     ],
 )
-def test_mistakes_are_told(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
+def test_mistakes_name_the_file_and_the_setting(tmp_path, text, message):
+    with pytest.raises(InputError, match=f"{tmp_path}/rypt.toml: .*{message}"):
         read(tmp_path, text)
 
 
-def test_a_python_function_needs_no_places(tmp_path):
-    assert read(tmp_path, '[decoder]\ncommand = "my.module:decode"').decoder.command == "my.module:decode"
-    with pytest.raises(RyptError, match=r"expected \{nbest\}"):
-        DecoderSettings("my.module:")
+def test_a_folder_without_settings_is_no_campaign(tmp_path):
+    with pytest.raises(InputError, match="`rypt init FOLDER --source SOURCE --nbest LIST"):
+        read_settings(tmp_path)
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -133,74 +119,46 @@ def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes
 def test_sections_that_say_nothing_are_left_out(tmp_path):
     write_settings(CampaignSettings(Files("s")), tmp_path)
     assert list(tomllib.loads((tmp_path / "rypt.toml").read_text())) == ["files", "scoring", "languages"]
-    write_settings(CampaignSettings(Files("s"), loop=LoopSettings(exclude_bad=False)), tmp_path)
-    assert read_settings(tmp_path).loop == LoopSettings(exclude_bad=False)
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "files",
     [
-        ('nbest = ["a"]  # mine', 'nbest = [\n    "a",\n    "lists/1",\n]  # mine'),
-        ('nbest = [\n  "a",  # ] no end\n  "b]"\n]', 'nbest = [\n    "a",\n    "b]",\n    "lists/1",\n]'),
-        ("nbest=[]", 'nbest=[\n    "lists/1",\n]'),
-        ("", 'nbest = [\n    "lists/1",\n]'),
-        (
-            'nbest = ["a"]\nalignments = ["x"]',
-            'nbest = [\n    "a",\n    "lists/1",\n]\nalignments = [\n    "x",\n    "",\n]',
-        ),
+        'source = "s"\nnbest = ["a"]  # mine\nalignments = ["x"]\n',
+        'source = "s"\nnbest = [\n  "a",  # ] no end\n  "b]"\n]\n',
+        'source = "s"  # no list yet\n',
     ],
 )
-def test_a_list_is_added_and_all_else_stays(tmp_path, before, after):
-    frame = '# my campaign\n[scoring]\nmax_len = 3\n\n[ files ] # texts\n{}\nsource = "s"  # [x]\n\n[loop]\nlabels = 7\n'
-    text = frame.format(before).replace("texts\n\n", "texts\n")
-    (tmp_path / "rypt.toml").write_text(text)
+def test_a_list_is_added_and_all_else_stays(tmp_path, files):
+    text = f"# my campaign\n[scoring]\nmax_len = 3\n\n[ files ] # texts\n{files}\n[loop]\nlabels = 7\n"
+    before = read(tmp_path, text)
     settings = add_list(tmp_path, "lists/1")
-    expected = frame.format(after)
-    assert (tmp_path / "rypt.toml").read_text() == expected
-    assert read_settings(tmp_path) == settings
-    assert settings.files.nbest[-1] == "lists/1"
+    edited = (tmp_path / "rypt.toml").read_text()
+    assert settings == read_settings(tmp_path)
+    assert settings.files.nbest == [*before.files.nbest, "lists/1"]
+    assert settings.files.alignments == ([*before.files.alignments, ""] if before.files.alignments else [])
+    left = [line for line in text.splitlines() if not line.startswith(("nbest", "alignments", '  "b'))]
+    assert [line for line in edited.splitlines() if line in left] == left
+    assert edited.count("#") == text.count("#")
     add_list(tmp_path, "lists/1")
-    assert (tmp_path / "rypt.toml").read_text() == expected
-
-
-def test_a_file_that_cannot_be_edited_is_left_alone(tmp_path):
-    text = 'files = { source = "s" }\n'
-    (tmp_path / "rypt.toml").write_text(text)
-    with pytest.raises(
-        InputError, match=r"the list lists/1 could not be added: add it to nbest in \[files\]"
-    ):
-        add_list(tmp_path, "lists/1")
-    assert (tmp_path / "rypt.toml").read_text() == text
+    assert (tmp_path / "rypt.toml").read_text() == edited
 
 
 def test_languages_of_a_pair():
     assert Languages.parse("de-en") == Languages("de", "en")
-    assert Languages.parse("en:zh-Hans") == Languages("en", "zh-Hans")
     assert Languages.parse("de-") == Languages("de")
     for pair in ("deutsch", "en-zh-Hans", "a:b:c"):
-        with pytest.raises(
-            OptionError, match=f"expected a language pair such as de-en or en:zh-Hans, got '{pair}'"
-        ):
+        with pytest.raises(OptionError, match=f"expected a language pair such as .*, got '{pair}'"):
             Languages.parse(pair)
 
 
-def test_places_are_relative_to_the_campaign(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_campaign(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w", 9)
     assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..", 9)
-    assert DecoderSettings.run_from_here("c", None) == DecoderSettings()
     with pytest.raises(OptionError, match="a timeout is an option of a decoder"):
         DecoderSettings.run_from_here("c", None, timeout=9)
-    assert MarketSettings.located_at("c", None) == MarketSettings()
     assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings(
         "../m", wage=Decimal(9), assignments=3
     )
     assert MarketSettings.located_at("c", "https://x.org") == MarketSettings(endpoint="https://x.org")
-
-
-def test_a_segmenter_is_one_word():
-    assert Languages(segmenter="icu-78.3").segmenter == "icu-78.3"
-    with pytest.raises(
-        RyptError, match=r"expected a segmenter with its version such as icu-78\.3, found 'a b'"
-    ):
-        Languages(segmenter="a b")
