@@ -7,8 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import EntryPoint, entry_points, version
-from typing import Any
+from importlib.metadata import entry_points, version
 
 import click
 
@@ -23,32 +22,23 @@ RARELY = (1_000_000, 100, 100)  # thresholds of the garbage collector
 class CommandGroup(click.Group):
     """Subcommands from the entry-point group ``rypt.commands``; one that cannot be loaded does not break the others."""
 
-    def _entry_points(self) -> dict[str, EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=GROUP)}
-
     def list_commands(self, context: click.Context) -> list[str]:
-        """All names, sorted."""
-        return sorted(self._entry_points())
+        return sorted(entry.name for entry in entry_points(group=GROUP))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Load one subcommand."""
-        entry = self._entry_points().get(name)
+        entry = next((entry for entry in entry_points(group=GROUP) if entry.name == name), None)
         if entry is None:
             return None
         try:
-            command = entry.load()
+            command: click.Command = entry.load()
         except Exception as error:
-            return click.Command(
-                name, callback=_broken(entry, error), short_help=f"(cannot be loaded: {error})"
-            )
-        return command if isinstance(command, click.Command) else None
+            message = f"the command {entry.name} ({entry.value}) cannot be loaded: {error}"
 
+            def complain() -> None:
+                raise RyptError(message)
 
-def _broken(entry: EntryPoint, error: Exception) -> Any:
-    def complain() -> None:
-        raise RyptError(f"the command {entry.name} ({entry.value}) cannot be loaded: {error}")
-
-    return complain
+            return click.Command(name, callback=complain, short_help=f"(cannot be loaded: {error})")
+        return command
 
 
 @click.command(
@@ -77,7 +67,7 @@ def completion(shell: str) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
     try:
-        with _as_a_program(ends=arguments is None), as_program():
+        with _process_settings(ends=arguments is None), as_program():
             rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -87,41 +77,43 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("rypt: stopped", err=True)
         sys.exit(130)
-    except OptionError as error:
-        _fail(str(error), code=2)
-    except RyptError as error:
-        _fail(str(error))
-    except UnicodeEncodeError as error:
-        _fail(
-            f"this output cannot show {error.object[error.start]!a} in {error.encoding}; set PYTHONIOENCODING=utf-8"
-        )
-    except RecursionError:
-        _fail("the input is too deeply nested")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
-        if not _is_of_database(error):
+        message = _message(error)
+        if message is None:
             raise
-        _fail(f"a database file is damaged: {error}; put a backup in its place")
+        click.echo(f"rypt: {shown_message(message)}", err=True)
+        sys.exit(2 if isinstance(error, OptionError) else 1)
 
 
-def _is_of_database(error: Exception) -> bool:
-    """Whether SQLite, which few commands load, cannot read a file."""
-    sqlite3 = sys.modules.get("sqlite3")
-    return sqlite3 is not None and isinstance(error, sqlite3.DatabaseError)
+def _message(error: Exception) -> str | None:
+    """What a user can do about an error, None where it is a mistake of the program."""
+    sqlite3 = sys.modules.get("sqlite3")  # few commands load it
+    if sqlite3 is not None and isinstance(error, sqlite3.DatabaseError):
+        return f"a database file is damaged: {error}; put a backup in its place"
+    match error:
+        case RyptError():
+            return str(error)
+        case UnicodeEncodeError():
+            character = ascii(error.object[error.start])
+            return f"this output cannot show {character} in {error.encoding}; set PYTHONIOENCODING=utf-8"
+        case RecursionError():
+            return "the input is too deeply nested"
+        case OSError():
+            return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return None
 
 
 @contextmanager
-def _as_a_program(*, ends: bool) -> Iterator[None]:
-    """Process-wide settings of the command line program, in force while a command runs.
+def _process_settings(*, ends: bool) -> Iterator[None]:
+    """Settings of the whole process while a command runs.
 
     SIGTERM ends the program like Ctrl-C, so that child processes end, too. A user's own modules (decoders, metrics) are
-    found in the current folder, after installed ones. Garbage is collected rarely: commands hold millions of small
-    objects, which the collector would go through again and again; also once more where the process ends, unless that is
-    left as it is (``ends``).
+    found in the current folder, after installed ones. The garbage collector runs rarely, because commands hold millions
+    of small objects; the threshold stays where the process ``ends`` with the command, whose last collection would take
+    seconds.
     """
     main_thread = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminated) if main_thread else None
@@ -141,8 +133,3 @@ def _as_a_program(*, ends: bool) -> Iterator[None]:
 
 def _terminated(number: int, frame: object) -> None:
     raise KeyboardInterrupt
-
-
-def _fail(message: str, code: int = 1) -> None:
-    click.echo(f"rypt: {shown_message(message)}", err=True)
-    sys.exit(code)
