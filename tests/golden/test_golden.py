@@ -26,15 +26,24 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> "record.Workshop":
     return record.Workshop(folder)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.real] if g.data else []) for n, g in record.GOLDENS.items()]
-)
-def test_number(name: str, shop: "record.Workshop", real_data: Callable[[str], Path]) -> None:
-    for folder in record.GOLDENS[name].data:
-        real_data(folder)
+def check(name: str, shop: "record.Workshop") -> None:
     found = record.tidy(record.GOLDENS[name].make(shop))
     differences = record.differences(RECORDED[name], found, name)
     assert not differences, "\n".join(differences)
+
+
+@pytest.mark.parametrize("name", [name for name, golden in record.GOLDENS.items() if not golden.data])
+def test_number(name: str, shop: "record.Workshop") -> None:
+    check(name, shop)
+
+
+@pytest.mark.real
+@pytest.mark.no_cover
+@pytest.mark.parametrize("name", [name for name, golden in record.GOLDENS.items() if golden.data])
+def test_number_of_real_data(name: str, shop: "record.Workshop", real_data: Callable[[str], Path]) -> None:
+    for folder in record.GOLDENS[name].data:
+        real_data(folder)
+    check(name, shop)
 
 
 def test_all_that_is_recorded_is_still_made() -> None:
