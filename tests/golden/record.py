@@ -53,9 +53,24 @@ REAL = HERE.parents[2] / "shared" / "data"
 TOLERANCE = 1e-6  # relative; numbers below 1 may differ by as much
 # keys of JSON whose values are no results
 LEFT_OUT = {
-    "batch", "batches", "bytes", "bytes_per_judgment", "file", "folder", "note", "notes", "path", "reasons", "seconds",
-    "signature", "simulated", "ties_by", "tree", "version", "warning",
-}  # fmt: skip
+    "batch",
+    "batches",
+    "bytes",
+    "bytes_per_judgment",
+    "file",
+    "folder",
+    "note",
+    "notes",
+    "path",
+    "reasons",
+    "seconds",
+    "signature",
+    "simulated",
+    "ties_by",
+    "tree",
+    "version",
+    "warning",
+}
 
 
 @dataclass(frozen=True)
@@ -145,7 +160,9 @@ def digest(lines: list[str]) -> dict[str, Any]:
 
 
 def lines_of(path: Path) -> list[str]:
-    return (gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()).splitlines()
+    return (
+        gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    ).splitlines()
 
 
 def records_of(path: Path) -> list[dict[str, Any]]:
@@ -178,7 +195,9 @@ def differences(recorded: Any, found: Any, where: str = "") -> list[str]:
     if isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
         pairs = enumerate(zip(recorded, found, strict=True))
         return [line for i, (one, other) in pairs for line in differences(one, other, f"{where}[{i}]")]
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (recorded, found))
+    numbers = all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in (recorded, found)
+    )
     if numbers and math.isclose(recorded, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE / 1000):
         return []
     return [] if recorded == found else [f"{where}: {recorded!r} was recorded, {found!r} came out"]
@@ -191,7 +210,14 @@ def small(shop: Workshop, kind: str = "small") -> Path:
     """The folder of a campaign: small, bare or severe."""
 
     def make(folder: Path) -> None:
-        files = ["--source", DATA / "source.de", "--nbest", DATA / "nbest.en.gz", "--references", DATA / "reference.en"]
+        files = [
+            "--source",
+            DATA / "source.de",
+            "--nbest",
+            DATA / "nbest.en.gz",
+            "--references",
+            DATA / "reference.en",
+        ]
         trees = [] if kind == "bare" else ["--trees", DATA / "trees.de"]
         model = ["--model", "severity"] if kind == "severe" else []
         run("init", folder / "campaign", *files, *trees, *model, "--languages", "de-en", "-q")
@@ -228,7 +254,11 @@ def small_campaign(shop: Workshop) -> Any:
         trees = [tree for tree in campaign.trees.values() if tree is not None]
         spans = [" ".join(str(c.span) for c in tree.constituents) for tree in trees]
         fronts = [" ".join(str(tree.constituents[i].span) for i in rypt.frontier(tree, 4)) for tree in trees]
-        found[kind] = {"candidates": len(campaign.candidates), "parsed": len(trees), "segments": len(campaign.segments)}
+        found[kind] = {
+            "candidates": len(campaign.candidates),
+            "parsed": len(trees),
+            "segments": len(campaign.segments),
+        }
         found[kind] |= {"constituents": digest(spans), "frontier": digest(fronts)}
     return found
 
@@ -244,7 +274,9 @@ def small_database(shop: Workshop) -> Any:
         found["again"] = asked("db", "import", campaign, folder / "all.jsonl", "-q")
         for name in ("all.jsonl", "all.csv"):
             copy = folder / f"{name}.db"
-            first = [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
+            first = (
+                [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
+            )
             run("db", "export", campaign, folder / "segments.csv", "--segments")
             found[f"from {name}"] = asked("db", "import", copy, *first, "-q")
             run("db", "export", copy, folder / "copy.jsonl")
@@ -263,9 +295,13 @@ def small_database(shop: Workshop) -> Any:
 def small_score(shop: Workshop) -> Any:
     """By every model, every way to count what has no label, and every way to count ties."""
     ways = {
-        "half": [], "ignore": ["--unknown", "ignore"], "no": ["--unknown", "no"], "table": ["--model", "table"],
-        "ties yes": ["--ties", "yes"], "ties no": ["--ties", "no"],
-    }  # fmt: skip
+        "half": [],
+        "ignore": ["--unknown", "ignore"],
+        "no": ["--unknown", "no"],
+        "table": ["--model", "table"],
+        "ties yes": ["--ties", "yes"],
+        "ties no": ["--ties", "no"],
+    }
     found = {name: asked("score", small(shop), *way, "-q") for name, way in ways.items()}
     found |= {f"{name}, best": picks_of(small(shop), *way) for name, way in ways.items()}
     for kind in ("bare", "severe"):
@@ -281,14 +317,25 @@ def small_scorer(shop: Workshop) -> Any:
         scorer = rypt.Scorer(campaign.trees, db.votes())
     stats = scorer.stats(campaign.candidates)
     rows = [" ".join(map(str, row)) for row in stats.tolist()]
-    return {"rows": digest(rows), "score": scorer.score(stats.sum(axis=0)[None])[0], "sums": stats.sum(axis=0).tolist()}
+    return {
+        "rows": digest(rows),
+        "score": scorer.score(stats.sum(axis=0)[None])[0],
+        "sums": stats.sum(axis=0).tolist(),
+    }
 
 
 @golden()
 def small_queries(shop: Workshop) -> Any:
     """Without labels, with them, of longer constituents, and by value where NO has a severity."""
     with shop.scratch() as folder:
-        files = ["--source", DATA / "source.de", "--trees", DATA / "trees.de", "--nbest", DATA / "nbest.en.gz"]
+        files = [
+            "--source",
+            DATA / "source.de",
+            "--trees",
+            DATA / "trees.de",
+            "--nbest",
+            DATA / "nbest.en.gz",
+        ]
         run("init", folder / "new", *files, "-q")
         found = {"frontier": queries_of(folder / "new"), "all": queries_of(folder / "new", "--select", "all")}
         public = rypt.queries(rypt.Campaign.open(folder / "new"), budget="5.00")
@@ -322,7 +369,10 @@ def small_explain(shop: Workshop) -> Any:
 @golden()
 def small_analyze(shop: Workshop) -> Any:
     found = {}
-    for kind, options in {"small": ["--splits", 3, "--longest", 5], "bare": ["--no-models", "--ties", "no"]}.items():
+    for kind, options in {
+        "small": ["--splits", 3, "--longest", 5],
+        "bare": ["--no-models", "--ties", "no"],
+    }.items():
         found[kind] = asked("analyze", small(shop, kind), *options, "-q")
         for one in found[kind]["redundancy"]["lists"]:
             del one["name"]
@@ -341,10 +391,16 @@ def small_compare(shop: Workshop) -> Any:
     with shop.scratch() as folder:
         for kind in ("small", "severe"):
             run("score", small(shop, kind), "--pick", "best", "-o", folder / f"{kind}.txt", "-q")
-        lists, references = [folder / "small.txt", folder / "severe.txt"], ["--references", DATA / "reference.en"]
+        lists, references = (
+            [folder / "small.txt", folder / "severe.txt"],
+            ["--references", DATA / "reference.en"],
+        )
         both = asked("compare", *lists, *references, "-q")
         both["different"] = [[pair["segment"], pair["scores"]] for pair in both["different"]]
-        return {"both": nameless(both, folder), "one": nameless(asked("compare", lists[0], *references, "-q"), folder)}
+        return {
+            "both": nameless(both, folder),
+            "one": nameless(asked("compare", lists[0], *references, "-q"), folder),
+        }
 
 
 def nameless(value: Any, folder: Path) -> Any:
@@ -388,12 +444,20 @@ GOLDENS |= {f"small_tune_{name}": Golden(small_tuning(name), ()) for name in TUN
 
 SYSTEMS = {"ada": 1.0, "bob": 0.7, "cyd": 0.6, "dan": 0.2, "eve": -0.1}
 MODELS = {
-    "expected-wins": [], "bojar": [], "wins-ties": [], "trueskill": [], "trueskill:order=select,games=200,runs=3": [],
+    "expected-wins": [],
+    "bojar": [],
+    "wins-ties": [],
+    "trueskill": [],
+    "trueskill:order=select,games=200,runs=3": [],
     "hopkins-may": ["-O", "iterations=60", "-O", "burn_in=20"],
     "irt-gaussian": ["-O", "iterations=60", "-O", "burn_in=20"],
     "irt-categorical": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "bradley-terry": [], "thurstone": [], "mfas": [], "winning-percentage": [], "testimonial": [],
-}  # fmt: skip
+    "bradley-terry": [],
+    "thurstone": [],
+    "mfas": [],
+    "winning-percentage": [],
+    "testimonial": [],
+}
 
 
 def made(shop: Workshop) -> Path:
@@ -407,7 +471,9 @@ def made(shop: Workshop) -> Path:
             for one, quality in SYSTEMS.items():
                 score = 60 + 10 * quality + 25 * chance("score", segment, one)
                 people.append(f"{one},{segment},{segment // 8},{score:.0f},r{segment % 3}")
-                metric.append(f"{one},{segment},{segment // 8},{quality + 3 * chance('metric', segment, one):.4f}")
+                metric.append(
+                    f"{one},{segment},{segment // 8},{quality + 3 * chance('metric', segment, one):.4f}"
+                )
                 for other in SYSTEMS:
                     if one < other and chance("asked", segment, one, other) < 0.8:
                         margin = quality - SYSTEMS[other] + 4 * chance("wins", segment, one, other) - 2
@@ -424,7 +490,9 @@ def ranked(*arguments: Any) -> Any:
     """A ranking: each system with its score, rank, range and cluster, in their order; and further facts."""
     found = asked("rank", *arguments, "-q")
     order = [system.pop("system") for system in found["systems"]]
-    found["systems"] = [[name, *system.values()] for name, system in zip(order, found["systems"], strict=True)]
+    found["systems"] = [
+        [name, *system.values()] for name, system in zip(order, found["systems"], strict=True)
+    ]
     return {name: value for name, value in found.items() if name not in ("nodes", "seed")}
 
 
@@ -432,7 +500,8 @@ def ranked(*arguments: Any) -> Any:
 def made_rankings(shop: Workshop) -> Any:
     path = made(shop) / "comparisons.csv"
     return {
-        name: ranked(path, "-m", name, *options, "--samples", 20, "--threads", 1) for name, options in MODELS.items()
+        name: ranked(path, "-m", name, *options, "--samples", 20, "--threads", 1)
+        for name, options in MODELS.items()
     }
 
 
@@ -451,7 +520,18 @@ def made_scores(shop: Workshop) -> Any:
 @golden()
 def made_tables(shop: Workshop) -> Any:
     path = made(shop) / "comparisons.csv"
-    few = ["-m", "expected-wins", "-m", "bradley-terry", "--sizes", "50,100", "--trials", 2, "--split", "rows"]
+    few = [
+        "-m",
+        "expected-wins",
+        "-m",
+        "bradley-terry",
+        "--sizes",
+        "50,100",
+        "--trials",
+        2,
+        "--split",
+        "rows",
+    ]
     return {
         "head2head": asked("rank", "head2head", path),
         "preferences": asked("rank", "preferences", path, "--systems", "ada,bob"),
@@ -474,7 +554,14 @@ def people(shop: Workshop) -> Path:
     """A folder with a campaign and two batches about it: labels that people gave, and comparisons."""
 
     def make(folder: Path) -> None:
-        files = ["--source", DATA / "source.de", "--trees", DATA / "trees.de", "--nbest", DATA / "nbest.en.gz"]
+        files = [
+            "--source",
+            DATA / "source.de",
+            "--trees",
+            DATA / "trees.de",
+            "--nbest",
+            DATA / "nbest.en.gz",
+        ]
         run("init", folder / "campaign", *files, "--references", DATA / "reference.en", "-q")
         label, compared = [], []
         lists = [f"{c['segment']} {c['start']} {c['stop']}" for c in records_of(DATA / "judgments.jsonl.gz")]
@@ -484,7 +571,12 @@ def people(shop: Workshop) -> Path:
         for i, (key, labels) in enumerate([(k, v) for k, v in truth.items() if len(v) > 1][:30]):
             segment, start, stop = key.split()
             for worker in ("w1", "w2", "w3"):
-                row = {"HITId": f"h{i}", "AssignmentId": f"h{i}-{worker}", "WorkerId": worker, "Reward": "$0.05"}
+                row = {
+                    "HITId": f"h{i}",
+                    "AssignmentId": f"h{i}-{worker}",
+                    "WorkerId": worker,
+                    "Reward": "$0.05",
+                }
                 row |= {"AssignmentStatus": "Submitted", "WorkTimeInSeconds": str(20 + i)} | TIMES
                 row |= {"Input.segment": segment, "Input.start": start, "Input.stop": stop}
                 for slot, (phrase, right) in enumerate(list(labels.items())[:2], 1):
@@ -520,7 +612,10 @@ def people(shop: Workshop) -> Path:
 def people_results(shop: Workshop) -> Any:
     """Progress, workers, agreement, and labels combined by both methods."""
     campaign = people(shop)
-    found = {"status": asked("hits", "status", "-C", campaign, "-q"), "score": asked("score", campaign, "-q")["score"]}
+    found = {
+        "status": asked("hits", "status", "-C", campaign, "-q"),
+        "score": asked("score", campaign, "-q")["score"],
+    }
     found["workers"] = asked("hits", "workers", "-C", campaign, "-q")
     for method in ("majority", "dawid-skene"):
         lines = run("hits", "aggregate", campaign, "--method", method, "--format", "jsonl").splitlines()
@@ -546,9 +641,10 @@ def people_batches(shop: Workshop) -> Any:
             run("score", small(shop), "--pick", name, "-o", folder / f"{name}.txt", "-q")
         outputs = [f"--output-of={name}={folder / f'{name}.txt'}" for name in ("first", "best")]
         kinds = {
-            "label": ["--labels", 40], "value": ["--select", "value", "--budget", "1.00"],
+            "label": ["--labels", 40],
+            "value": ["--select", "value", "--budget", "1.00"],
             "comparison": ["--kind", "comparison", *outputs, "--limit", 12],
-        }  # fmt: skip
+        }
         for kind, options in kinds.items():
             campaign = small(shop, "severe" if kind == "value" else "small")
             batch = asked("hits", "make", campaign, "-o", folder / kind, *options, "-q")
@@ -591,7 +687,11 @@ for _name in LISTS:
 def lists_metrics(shop: Workshop) -> Any:
     """Of moses-sample: all metrics (TER, too) of the first candidates, chrF of the weights' picks, and PRO and MIRA."""
     folder = REAL / "mert" / "moses-sample"
-    found = {"first": nameless(asked("compare", folder / "nbest.gz", "--references", folder / "ref.0", "-q"), folder)}
+    found = {
+        "first": nameless(
+            asked("compare", folder / "nbest.gz", "--references", folder / "ref.0", "-q"), folder
+        )
+    }
     for name in ("chrf", "chrf++"):
         search = mert.SearchSettings(aim="list", restarts=0)
         tuning = mert.tune(
@@ -641,10 +741,17 @@ def wmt_mfas(shop: Workshop) -> Any:
 WMT = "wmt13.French-English.train.csv.gz"
 SLOW = ("iterations=100", "burn_in=50")
 WMT_MODELS = {
-    "bojar": [], "wins-ties": [], "trueskill": ["-O", "runs=3"], "bradley-terry": [], "thurstone": [],
-    "hopkins-may": SLOW, "irt-gaussian": SLOW, "irt-categorical": ("chains=1", *SLOW),
-    "winning-percentage": [], "testimonial": [],
-}  # fmt: skip
+    "bojar": [],
+    "wins-ties": [],
+    "trueskill": ["-O", "runs=3"],
+    "bradley-terry": [],
+    "thurstone": [],
+    "hopkins-may": SLOW,
+    "irt-gaussian": SLOW,
+    "irt-categorical": ("chains=1", *SLOW),
+    "winning-percentage": [],
+    "testimonial": [],
+}
 
 
 def wmt_model(name: str) -> Callable[[Workshop], Any]:
@@ -709,7 +816,11 @@ def pilot_queries(shop: Workshop) -> Any:
     everything = [pilot(shop) / "new", "--select", "all", "--max-len", 6]
     lines = run("queries", *everything, "--format", "pilot", "-q").splitlines()
     theirs = lines_of(REAL / "hmert2009" / "queries.rest.25sen.txt.gz")
-    found = {"lines": digest(sorted(lines)), "theirs": set(lines) == set(theirs), "keys": queries_of(*everything)}
+    found = {
+        "lines": digest(sorted(lines)),
+        "theirs": set(lines) == set(theirs),
+        "keys": queries_of(*everything),
+    }
     return found | {"frontier": queries_of(pilot(shop) / "new")}
 
 
@@ -724,10 +835,22 @@ def pilot_labels(shop: Workshop) -> Any:
     bad = sorted(report["worker"] for report in found["workers"] if report["verdict"] == "bad")
     with shop.scratch() as folder:
         run("db", "export", campaign, folder / "all.jsonl")
-        run("init", folder / "careful", *("--source", pilot(shop) / "source", "--trees", pilot(shop) / "trees"),
-            "--nbest", pilot(shop) / "nbest", "-q")  # fmt: skip
+        run(
+            "init",
+            folder / "careful",
+            *("--source", pilot(shop) / "source", "--trees", pilot(shop) / "trees"),
+            "--nbest",
+            pilot(shop) / "nbest",
+            "-q",
+        )
         run("db", "import", folder / "careful", folder / "all.jsonl", "-q")
-        run("hits", "workers", "-C", folder / "careful", *(part for worker in bad for part in ("--exclude", worker)))
+        run(
+            "hits",
+            "workers",
+            "-C",
+            folder / "careful",
+            *(part for worker in bad for part in ("--exclude", worker)),
+        )
         found["bad"] = bad
         found["agreement without them"] = asked("hits", "status", "-C", folder / "careful", "-q")["agreement"]
         found["score without them"] = asked("score", folder / "careful", "-q")["score"]
@@ -743,7 +866,9 @@ def ted(shop: Workshop) -> Path:
     def make(folder: Path) -> None:
         data = REAL / "mqm-ted-ende"
         sources, systems, scores = records_of(data / "sources.jsonl.gz"), {}, []
-        write_records(folder / "source.jsonl", [{"id": str(s["seg_id"]), "text": s["tokens"]} for s in sources])
+        write_records(
+            folder / "source.jsonl", [{"id": str(s["seg_id"]), "text": s["tokens"]} for s in sources]
+        )
         write_lines(folder / "trees", [s["tree"] for s in sources])
         for c in records_of(data / "candidates.jsonl.gz"):
             record = {"id": str(c["seg_id"]), "candidate": c["tokens"], "alignment": c["align"]}
@@ -757,9 +882,32 @@ def ted(shop: Workshop) -> Path:
         (folder / "systems").mkdir()
         for name, records in systems.items():
             write_records(folder / "systems" / f"{name}.jsonl", records)
-        files = ["--source", folder / "source.jsonl", "--trees", folder / "trees", "--nbest", folder / "systems"]
-        run("init", folder / "campaign", *files, "--references", folder / "reference", "--languages", "en-de", "-q")
-        renames = ("seg_id=segment", "j=first", "k=last", "candidate_substring=phrase", "system=origin", "rater=worker")
+        files = [
+            "--source",
+            folder / "source.jsonl",
+            "--trees",
+            folder / "trees",
+            "--nbest",
+            folder / "systems",
+        ]
+        run(
+            "init",
+            folder / "campaign",
+            *files,
+            "--references",
+            folder / "reference",
+            "--languages",
+            "en-de",
+            "-q",
+        )
+        renames = (
+            "seg_id=segment",
+            "j=first",
+            "k=last",
+            "candidate_substring=phrase",
+            "system=origin",
+            "rater=worker",
+        )
         options = [part for item in (*renames, "any=label") for part in ("--rename", item)]
         run("db", "import", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
 
@@ -822,12 +970,26 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
             for record in records:
                 ready = links.get((record["id"], record["candidate"]))
                 known += ready is not None
-                record["alignment"] = ready or diagonal(lengths[record["id"]], len(record["candidate"].split()))
+                record["alignment"] = ready or diagonal(
+                    lengths[record["id"]], len(record["candidate"].split())
+                )
             write_records(folder / "lists" / file.name, records)
         files = ["--source", folder / "texts" / "source.jsonl", "--nbest", folder / "lists"]
         references = ["--references", folder / "texts" / "references" / f"{reference}.txt"]
-        run("init", folder / "campaign", *files, *references, "--languages", "en-de", "--model", "severity", "-q")
-        added = asked("import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q")
+        run(
+            "init",
+            folder / "campaign",
+            *files,
+            *references,
+            "--languages",
+            "en-de",
+            "--model",
+            "severity",
+            "-q",
+        )
+        added = asked(
+            "import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q"
+        )
         facts = {"texts": texts, "added": added, "links of the data": known}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
@@ -845,7 +1007,9 @@ def diagonal(source: int, target: int) -> str:
 
 
 def import_facts(folder: Path) -> Any:
-    return json.loads((folder / "facts.json").read_text()) | {"stats": asked("db", "stats", folder / "campaign")}
+    return json.loads((folder / "facts.json").read_text()) | {
+        "stats": asked("db", "stats", folder / "campaign")
+    }
 
 
 @golden("mqm-raw", "mqm-ted-ende")
@@ -853,7 +1017,9 @@ def mqm_ted(shop: Workshop) -> Any:
     """What the file has, and people's picks against other metrics' by its scores, judgments held out by system."""
     folder = rated(shop, "mqm_ted_ende", "ref")
     options = ["--scores", folder / "scores.jsonl", "--judged-only", "ref", "--splits", 20, "--metrics"]
-    metrics = "rypt:severity+0.2*chrf+2*system,rypt:severity+0.2*chrf,rypt:severity,rypt:half,rypt:table,bleu,chrf"
+    metrics = (
+        "rypt:severity+0.2*chrf+2*system,rypt:severity+0.2*chrf,rypt:severity,rypt:half,rypt:table,bleu,chrf"
+    )
     return import_facts(folder) | {"picks": outcomes(folder / "campaign", *options, metrics)}
 
 
