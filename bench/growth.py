@@ -146,8 +146,6 @@ STEPS: dict[str, tuple[str, Callable[[Path], None]]] = {  # command, and what is
     "explain": ("explain 7 3 -C c", nothing),
     "explain, severity": ("explain 7 3 -C c --model severity", forget_models),
     "explain, severity again": ("explain 7 3 -C c --model severity", nothing),
-    "explain, tree": ("explain 7 3 -C c --model tree", forget_models),
-    "explain, tree again": ("explain 7 3 -C c --model tree", nothing),
     "score": ("score c -q", nothing),
     "score --pick best": ("score c --pick best -q", nothing),
     "tune, BLEU": ("tune nbest --references ref --weights weights --threads 1 -q -o tuned", nothing),

@@ -16,9 +16,9 @@ import time
 import numpy as np
 
 from rypt.records import Candidate, Votes
+from rypt.scoring.models import SeverityModel
 from rypt.scoring.queries import queries
 from rypt.scoring.scorer import Scorer
-from rypt.scoring.severity_model import SeverityModel
 from rypt.texts.trees import SourceTree
 
 

@@ -332,3 +332,23 @@ def find_token(
 ) -> tuple[np.int64, np.int64]:
     """The id of a token, or -1, and the slot where it is or belongs."""
     return find_hashed(slots, words, starts, stops, buffer, start, stop, token_hash(buffer, start, stop))
+
+
+def plain_if_small(function: F) -> F:
+    """Run the function as it is until its calls were given more than a million numbers, then compile it.
+
+    The function may not call other compiled ones.
+    """
+    machine = functools.cache(lambda: Compiled(function, _OPTIONS).machine)
+    seen = 0
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        nonlocal seen
+        seen += sum(each.size for each in arguments if isinstance(each, np.ndarray))
+        if seen > 1_000_000 or Compiled.small is None:
+            return machine()(*arguments)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return function(*arguments)
+
+    return cast(F, run)

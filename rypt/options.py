@@ -11,26 +11,18 @@ from rypt.text import RyptError
 Default = TypeVar("Default")
 FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
-MODELS = ("percolation", "table", "tree", "severity")
-UNKNOWN_AS = ("half", "ignore", "no", "yes", "prior", "smoothed")
+MODELS = ("percolation", "table", "severity")
+UNKNOWN_AS = ("half", "ignore", "no")
 MODEL_WORDS = {
     "percolation": "people's labels, YES and NO, spread through the source tree (percolation)",
     "table": "people's labels; the rest by how often such constituents were YES (model table)",
-    "tree": "people's labels; the rest by a probability that neighbours in the source tree give (model tree)",
     "severity": "people's labels, an error counting by how severe it is; the rest an average penalty (model severity)",
 }
-UNKNOWN_WORDS = {
-    "half": "counting one half",
-    "ignore": "left out",
-    "no": "counting as NO",
-    "yes": "counting as YES",
-    "prior": "counting as the share of YES among constituents of its length",
-    "smoothed": "left out, and few labels drawn towards the mean",
-}
+UNKNOWN_WORDS = {"half": "counting one half", "ignore": "left out", "no": "counting as NO"}
 TIES = ("unknown", "no", "yes")
 HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
-QUERY_FORMS = ("jsonl", "csv", "pilot")
+QUERY_FORMS = ("jsonl", "csv")
 PICKS = ("first", "best")
 PARSERS = ("stanza",)
 TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation and length

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import rypt
+import mert
 
 settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
-COMPILED = Path(rypt.__file__).parent / "scoring" / "__pycache__"
+COMPILED = Path(mert.__file__).parent / "search" / "__pycache__"
 SLOW = Path(__file__).with_name("slow.txt")
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -51,17 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile before the workers start what else each of them, and each command they run, would compile for itself."""
     one_of_many = hasattr(session.config, "workerinput")
-    if one_of_many or not session.config.getoption("numprocesses") or any(COMPILED.glob("kernel.*.nbi")):
+    if one_of_many or not session.config.getoption("numprocesses") or any(COMPILED.glob("*.nbi")):
         return
     session.config.get_terminal_writer().line("compiling, which is done once …")
     with tempfile.TemporaryDirectory() as scratch:
         _run_at_once(scratch, "demo small --small -q", "rank plan --systems 4 --experiments 10")
-        _run_at_once(
-            scratch,
-            "tune small --metric rypt -q",
-            "tune small --metric bleu -q",
-            "score small --model tree -q",
-        )
+        _run_at_once(scratch, "tune small --metric rypt -q", "tune small --metric bleu -q")
 
 
 def _run_at_once(folder: str, *commands: str) -> None:

@@ -33,7 +33,7 @@ HEAVY = {
         "hits/server/pages/visit.py",
     },
     "jinja2": {"hits/batches/markup.py"},
-    "matplotlib": {"rypt/picture.py", "rypt/scoring/tree_figure.py"},
+    "matplotlib": {"rypt/picture.py"},
     "msgspec": {"rypt/database/line_columns.py"},
     "distributed": {"mert/cluster.py"},
     "eflomal": {"rypt/tools/eflomal_runs.py"},

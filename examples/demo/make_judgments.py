@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rypt.campaign.folder import read_source
 from rypt.scoring.frontier import frontier
-from rypt.scoring.queries import candidate_links, queries
+from rypt.scoring.phrase_keys import candidate_links
+from rypt.scoring.queries import queries
 from rypt.texts.nbest import read_candidates
 from rypt.texts.phrases import phrase_key, phrase_of
 from rypt.texts.treebank import attach_trees, parsed

@@ -11,9 +11,8 @@ from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Pick
 from rypt.records import Candidate
-from rypt.scoring.observations import label_states
 from rypt.scoring.percolation import NO
-from rypt.scoring.queries import candidate_links
+from rypt.scoring.phrase_keys import candidate_links
 from rypt.scoring.scorer import Scorer
 from rypt.texts.phrases import phrase_of
 
@@ -57,7 +56,7 @@ def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
     tree = scorer.forest.trees[scorer.forest.index[candidate.segment]]
     if tree is None:
         return set()
-    states = label_states(scorer.model.ties)[scorer.observe([candidate]).codes]
+    states = scorer.observe([candidate]).labels(scorer.model.ties)
     links = candidate_links(candidate, tree)
     spans = [c.span for c, state in zip(tree.constituents, states.tolist(), strict=True) if state == NO]
     wrong: set[int] = set()

@@ -4,14 +4,14 @@ from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
 from rypt.options import TIES, Options
 from rypt.records import Candidate
-from rypt.scoring.model import Percolation
+from rypt.scoring.models import Percolation
 from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, PathLike, RyptError
 from rypt.texts.alignment import Lexicon
 from rypt.texts.nbest import aligned_candidate
 from rypt.texts.treebank import parsed
 
-UNKNOWN_AS = ("half", "no", "yes", "ignore")  # without anything to be learned from a campaign's candidates
+UNKNOWN_AS = ("half", "no", "ignore")  # without anything to be learned from a campaign's candidates
 
 
 def rypt_of_database(path: PathLike, options: Options) -> Rypt:

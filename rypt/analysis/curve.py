@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rypt.analysis.heldout import Division, JudgmentSplit
 from rypt.analysis.models import FITTED, cross_validated
 from rypt.arrays import Floats
-from rypt.scoring.model import Percolation, direct_labels, percolated
-from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
+from rypt.scoring.models import Percolation
+from rypt.scoring.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
 
 FOLDS = 2
 DivisionWatch = Callable[[Iterable[list[JudgmentSplit]]], Iterable[list[JudgmentSplit]]]
@@ -32,7 +32,6 @@ class Accuracies:
     always_yes: float
     percolation: float
     table: float
-    tree: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,17 @@ class _Tally:
         self.checked = {"percolated": 0, "unlabelled": 0}
 
     def add(self, split: JudgmentSplit, predictions: Mapping[str, Floats], ties: str) -> None:
-        states, _ = percolated(split.observations, ties)
+        states, _ = split.observations.percolated(ties)
         self.nodes += len(states)
         self.states += np.bincount(states, minlength=len(self.states))
-        truth_known = split.truth >= 0
+        truth_known = split.truth != UNKNOWN
         for state, counts in self.rules.items():
             chosen = (states == state) & truth_known
-            counts[0] += int(np.count_nonzero(split.truth[chosen] == (state == YES_DOWN)))
+            counts[0] += int(np.count_nonzero(split.truth[chosen] == (YES if state == YES_DOWN else NO)))
             counts[1] += int(np.count_nonzero(chosen))
         places = {
             "percolated": truth_known & ((states == YES_DOWN) | (states == NO_UP)),
-            "unlabelled": truth_known & (direct_labels(split.observations, ties) < 0),
+            "unlabelled": truth_known & (split.observations.labels(ties) == UNKNOWN),
         }
         answers = {
             "always_yes": np.ones(len(states)),
@@ -86,17 +85,17 @@ class _Tally:
         for where, chosen in places.items():
             self.checked[where] += int(np.count_nonzero(chosen))
             for name, p_yes in {**answers, **predictions}.items():
-                self._count(where, name, p_yes[chosen] >= 0.5, split.truth[chosen] == 1)
+                self._count(where, name, p_yes[chosen] >= 0.5, split.truth[chosen] == YES)
 
     def _count(self, where: str, name: str, labels: NDArray[np.bool_], truth: NDArray[np.bool_]) -> None:
         self.right[where, name] = self.right.get((where, name), 0) + int(np.count_nonzero(labels == truth))
 
     def accuracies(self, where: str) -> Accuracies:
         checked = self.checked[where]
-        always_yes, percolation, table, tree = (
+        always_yes, percolation, table = (
             _share(self.right.get((where, name)), checked) for name in ("always_yes", "percolation", *FITTED)
         )
-        return Accuracies(checked, always_yes, percolation, table, tree)
+        return Accuracies(checked, always_yes, percolation, table)
 
     def point(self) -> CurvePoint:
         yes, no, yes_down, no_up = (int(self.states[state]) for state in (YES, NO, YES_DOWN, NO_UP))
@@ -130,7 +129,7 @@ def percolation_curve(
 ) -> list[CurvePoint]:
     """Coverage and accuracies for each maxLen.
 
-    With ``models`` the calibrated table and the tree model are fitted on half of the segments and asked about the
+    With ``models`` the calibrated table is fitted on half of the segments and asked about the
     other half, for every split and maxLen.
     """
     rng = np.random.default_rng(seed)

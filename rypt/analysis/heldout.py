@@ -15,10 +15,9 @@ import numpy as np
 
 from rypt.arrays import Codes, Floats
 from rypt.records import Candidate, Span, Votes
-from rypt.scoring.calibration import concatenate
+from rypt.scoring.forest import Forest
 from rypt.scoring.frontier import frontier
-from rypt.scoring.model import direct_labels
-from rypt.scoring.observations import Forest, JudgedPhrases, Observations, observe_counts
+from rypt.scoring.observations import JudgedPhrases, Observations
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -28,7 +27,7 @@ VotesOf = Callable[[Collection[str]], Sequence[Votes]]
 
 @dataclass(frozen=True, slots=True)
 class JudgmentSplit:
-    """The labels that some judgments give to candidates, and the truth from the others (1 YES, 0 NO, -1 none)."""
+    """The labels that some judgments give to candidates, and those from the others, the truth."""
 
     observations: Observations
     truth: Codes
@@ -78,30 +77,24 @@ class LookedUp:
         self, forest: Forest, votes: Sequence[Votes], lists: Mapping[str, Sequence[Candidate]], case: str
     ) -> None:
         """``votes`` are all that may be observed, ``lists`` named lists of candidates."""
-        self.forest = forest
-        used = [vote for vote in votes if _is_constituent(forest, vote)]
-        judged = JudgedPhrases(forest, used)
-        self._nodes = judged.nodes
-        self._rows = {(vote.segment, vote.span, vote.phrase): row for row, vote in enumerate(used)}
-        self._places = {name: judged.rows(candidates, case) for name, candidates in lists.items()}
+        keys = [(vote.segment, *vote.span, vote.phrase) for vote in votes]
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._places = JudgedPhrases(forest, keys).look_up([c for some in lists.values() for c in some], case)
+        ends = np.cumsum([len(candidates) for candidates in lists.values()])
+        self._candidates = dict(zip(lists, np.split(np.arange(len(self._places)), ends), strict=False))
 
     def counts(self, votes: Iterable[Votes]) -> Floats:
         """The votes of each key, for `observe`."""
         counts = np.zeros((len(self._rows), 5))
         for vote in votes:
-            row = self._rows.get((vote.segment, vote.span, vote.phrase))
-            if row is not None:
-                counts[row] = vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded
+            row = self._rows[vote.segment, *vote.span, vote.phrase]
+            counts[row] = vote.yes, vote.no, vote.not_sure, vote.penalty, vote.graded
         return counts
 
-    def observe(self, counts: Floats, name: str) -> Observations:
-        """What these counts say of the candidates of a list."""
-        return observe_counts(self.forest, self._places[name], self._nodes, counts)
-
-
-def _is_constituent(forest: Forest, vote: Votes) -> bool:
-    tree = forest.trees[forest.index[vote.segment]] if vote.segment in forest.index else None
-    return tree is not None and vote.span in tree.index
+    def observe(self, counts: Floats, names: Sequence[str]) -> Observations:
+        """What these counts say of the candidates of some lists."""
+        chosen = np.concatenate([self._candidates[name] for name in names])
+        return self._places.take(chosen).observe(counts)
 
 
 class DisjointSystems:
@@ -125,7 +118,7 @@ class DisjointSystems:
         self.case = case
         self.looked_up = LookedUp(self.forest, votes_of([*systems, *self.judged_only]), systems, case)
         self.own = {
-            system: direct_labels(self.looked_up.observe(self.looked_up.counts(votes_of([system])), system))
+            system: self.looked_up.observe(self.looked_up.counts(votes_of([system])), [system]).labels()
             for system in systems
         }
 
@@ -146,7 +139,7 @@ class DisjointSystems:
 
     def _split(self, votes: Sequence[Votes], scored: Sequence[str]) -> JudgmentSplit:
         counts = self.looked_up.counts(votes)
-        observations = concatenate([self.looked_up.observe(counts, system) for system in scored])
+        observations = self.looked_up.observe(counts, scored)
         return JudgmentSplit(observations, np.concatenate([self.own[system] for system in scored]))
 
 
@@ -178,11 +171,11 @@ class DisjointWorkers:
         for _ in range(count):
             judges, others = _divided(self.groups, judging, rng)
             votes = self.votes_of(judges)
-            truth = direct_labels(self._observe(self.votes_of(others)))
+            truth = self._observe(self.votes_of(others)).labels()
             yield [JudgmentSplit(self._observe(_on(allowed, votes)), truth) for allowed in frontiers]
 
     def _observe(self, votes: Sequence[Votes]) -> Observations:
-        return self.looked_up.observe(self.looked_up.counts(votes), ALL)
+        return self.looked_up.observe(self.looked_up.counts(votes), [ALL])
 
 
 def _divided(names: Sequence[str], judging: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
 
 LONGEST_NAME = 18
-BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE, VIOLET = (
+BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE = (
     "#1565c0",
     "#90caf9",
     "#78909c",
@@ -19,7 +19,6 @@ BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE, VIOLET = (
     "#81c784",
     "#c62828",
     "#ef6c00",
-    "#6a1b9a",
 )
 
 
@@ -107,12 +106,7 @@ def _draw_models(panel: Any, curve: Sequence[CurvePoint]) -> None:
     lines = {}
     for where, title, style in (("percolated", "percolated", "o-"), ("unlabelled", "all unlabelled", "s--")):
         checked = [getattr(point, where) for point in curve]
-        for name, colour in (
-            ("percolation", PALE),
-            ("table", ORANGE),
-            ("tree", VIOLET),
-            ("always_yes", GREY),
-        ):
+        for name, colour in (("percolation", PALE), ("table", ORANGE), ("always_yes", GREY)):
             label = f"{name.replace('_yes', ' YES')}, {title}"
             lines[label] = ([getattr(one, name) for one in checked], style, colour)
     _draw_lines(panel, curve, lines)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from rypt.records import Candidate, Span
 from rypt.scoring.frontier import frontier
-from rypt.scoring.queries import Key, candidate_links
+from rypt.scoring.phrase_keys import candidate_links
+from rypt.scoring.queries import Key
 from rypt.text import FormatError, tokenize
 from rypt.texts.phrases import normalize, phrase_of
 from rypt.texts.trees import SourceTree

@@ -104,24 +104,16 @@ def models_table(curve: Sequence[CurvePoint]) -> str:
         "always YES",
         "percolation",
         "table",
-        "tree",
         "unlabelled:",
         "always YES",
         "percolation",
         "table",
-        "tree",
     ]
     rows = [
         tuple(
             value
             for checked in (point.percolated, point.unlabelled)
-            for value in (
-                checked.checked,
-                checked.always_yes,
-                checked.percolation,
-                checked.table,
-                checked.tree,
-            )
+            for value in (checked.checked, checked.always_yes, checked.percolation, checked.table)
         )
         for point in curve
     ]

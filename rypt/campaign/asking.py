@@ -13,25 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.database.judgments import JudgmentDatabase
-from rypt.database.vote_columns import VoteRows
+from rypt.database.votes import Votes, read_votes
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
-from rypt.scoring.calibration import fold_labels
-from rypt.scoring.model import LabelModel
-from rypt.scoring.observations import Forest, JudgedPhrases, Places
-from rypt.scoring.queries import QueryLimits, write_queries
-from rypt.scoring.queries import queries as find_queries
-from rypt.scoring.severity_model import SeverityModel, unseen_penalty
-from rypt.scoring.tree_model import TreeModel
-from rypt.scoring.value import WORTHLESS, places_of, query_values
-from rypt.tables import data_frame, html_table
+from rypt.scoring.forest import Forest
+from rypt.scoring.models import SeverityModel
+from rypt.scoring.observations import JudgedPhrases, Places
+from rypt.scoring.queries import QueryLimits, open_queries, write_queries
+from rypt.scoring.value import WORTHLESS, query_rows, query_values
 from rypt.text import (
     InputError,
     OptionError,
@@ -87,7 +82,6 @@ class Queries(Sequence[Query]):
     useful: int
     open: int
     price: LabelPrice
-    gap: str = "mark"
     case: str = "lower"
 
     def __len__(self) -> int:
@@ -107,28 +101,6 @@ class Queries(Sequence[Query]):
         segments = len({query.segment for query in self.affordable})
         asked = f"{plural(len(self), 'query', 'queries')} about {plural(segments, 'segment')}"
         return f"Queries({asked}, about ${self.cost:.2f})"
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "segment": query.segment,
-                "start": query.span.start,
-                "stop": query.span.stop,
-                "source_phrase": query.source_phrase,
-                "phrase": query.phrase,
-                "candidates": query.candidates,
-                "example": query.example,
-            }
-            for query in self.affordable
-        ]
-
-    def to_pandas(self) -> Any:
-        """The queries as a data frame, a row each (needs pandas)."""
-        return data_frame(self._rows())
-
-    def _repr_html_(self) -> str:
-        """The queries as a table, for notebooks."""
-        return html_table(self._rows(), repr(self))
 
     @property
     def cost(self) -> Decimal:
@@ -165,14 +137,12 @@ class Queries(Sequence[Query]):
         return f"in phrases, {'; '.join(notes)}"
 
     def write(self, path: PathLike, form: str = "jsonl") -> None:
-        """Write JSONL, CSV with empty columns for label and worker, or the form of the paper's authors ("pilot").
+        """Write JSONL, or CSV with empty columns for label and worker.
 
         A sheet in which somebody filled in labels is not written over. A CSV file begins with a byte order mark;
         without it, spreadsheets show broken umlauts.
         """
         check_option("form", form, QUERY_FORMS)
-        if (form == "pilot") != (self.gap == "words"):
-            raise OptionError('the form pilot is for queries with gap="words", and only for those')
         if form == "csv":
             _refuse_filled(path)
         with open_output(path) as stream:
@@ -206,7 +176,6 @@ def queries(
     budget: Decimal | str | None = None,
     limit: int | None = None,
     price: LabelPrice = DEFAULT_PRICE,
-    gap: str = "mark",
     watch: Watch = unwatched,
 ) -> Queries:
     """The phrases of a campaign's candidates that have no judgment yet.
@@ -215,90 +184,55 @@ def queries(
     change which candidates are best, the most valuable first ("value"); or "all" constituents of at most ``max_len``
     source words (by default as the settings say). Phrases beyond the ``limits`` are not asked about. With a ``budget``
     in dollars, only the first queries that it pays for at this ``price`` are returned; ``limit`` is the largest number.
-    ``gap="words"`` distinguishes phrases by the lengths of their gaps, for the file format of the paper's authors.
     """
     check_option("select", select, SELECTIONS)
     if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, got {limit}")
-    if select == "value" and gap == "words":
-        raise OptionError("select value has no pilot form: its phrases are keys")
     amount = None if budget is None else money(str(budget))
     if budget is not None and amount is None:
         raise OptionError(f"expected a budget in dollars such as 25.00, got {budget!r}")
     paid = None if amount is None else int(amount / price.each)
     if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
-    with campaign.database() as db:
-        case = db.case
-        looked_up = LookedUp.read(campaign, db) if select == "value" else None
-        judged = db.judged_keys() if looked_up is None else looked_up.places
-    unjudged = find_queries(
-        campaign.trees,
+    judged, votes, case = _judged(campaign)
+    places = judged.look_up(campaign.candidates, case)
+    unjudged = open_queries(
+        places,
         campaign.candidates,
-        judged=judged,
         select="all" if select == "all" else "frontier",
         max_len=max_len or campaign.scoring.max_len,
         limits=limits,
         case=case,
-        gap=gap,
         watch=watch,
     )
-    useful = (
-        unjudged
-        if looked_up is None
-        else _worthwhile(unjudged, looked_up.values(unjudged, price.assignments))
-    )
-    return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, gap, case)
+    useful = unjudged
+    if select == "value":
+        useful = _worthwhile(unjudged, _values(places, votes.counts(), unjudged, price.assignments))
+    return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, case)
 
 
-@dataclass(frozen=True, slots=True)
-class LookedUp:
-    """The judgments of a campaign and where their phrases stand in its candidates: read once for all that is asked."""
+def _judged(campaign: Campaign) -> tuple[JudgedPhrases, Votes, str]:
+    """The judged phrases of a campaign, the votes on them, and how phrases treat case."""
+    with campaign.database() as db:
+        votes = read_votes(db)
+        return JudgedPhrases(Forest(campaign.trees), votes.keys), votes, db.case
 
-    campaign: Campaign
-    rows: VoteRows
-    judged: JudgedPhrases
-    places: Places
-    workers: list[str]
-    case: str
 
-    @classmethod
-    def read(cls, campaign: Campaign, db: JudgmentDatabase) -> "LookedUp":
-        """Read all judgments that count, and look their phrases up."""
-        rows = db.vote_rows()
-        judged = JudgedPhrases(Forest(campaign.trees), rows.columns())
-        places = judged.rows(campaign.candidates, db.case)
-        return cls(campaign, rows, judged, places, db.groups("worker"), db.case)
-
-    def model(self) -> LabelModel:
-        """The severity model where the campaign is scored by it, else the tree model."""
-        judged = self.judged
-        if self.campaign.scoring.model == "severity":
-            return SeverityModel(unseen_penalty(judged.grades, judged.lengths))
-        if len(self.workers) > 1:
-            learnt = fold_labels(self.rows, judged, self.places, self.workers, "worker", "unknown")
-            return TreeModel.fit(*learnt)
-        return TreeModel.fit(judged.observe([], self.case), np.zeros(0, np.int8))
-
-    def values(self, unjudged: Sequence[Query], votes: int) -> Floats:
-        """The value of each query."""
-        if not unjudged:
-            return np.zeros(0)
-        places = places_of(self.judged.forest, unjudged, self.campaign.candidates, self.case)
-        return query_values(self.model(), self.judged.observe_places(self.places), places, votes=votes)
+def _values(places: Places, counts: Floats, unjudged: Sequence[Query], votes: int) -> Floats:
+    """The value of each query by the severity model, whatever the campaign is scored by."""
+    if not unjudged:
+        return np.zeros(0)
+    model = SeverityModel.fit(places.judged, counts)
+    rows = query_rows(unjudged, places)
+    return query_values(model, places.observe(counts), rows, len(unjudged), votes=votes)
 
 
 def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:
-    """The value of each query for picking among a campaign's candidates, given its judgments so far.
-
-    Where the campaign is scored by severities, that model says what an answer would change. Otherwise the tree model
-    does: it learns from the judgments where two workers gave some, else it has the parameters that it starts with.
-    """
+    """The value of each query for picking among a campaign's candidates, given its judgments so far."""
     if not unjudged:
         return np.zeros(0)
-    with campaign.database() as db:
-        looked_up = LookedUp.read(campaign, db)
-    return looked_up.values(unjudged, votes)
+    judged, given, case = _judged(campaign)
+    return _values(judged.look_up(campaign.candidates, case), given.counts(), unjudged, votes)
 
 
 def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> list[Query]:

@@ -1,25 +1,23 @@
 """The RYPT score of a campaign, and the explanation of a candidate's score.
 
->>> ScoringChoices(model="tree", hold_out="origin")
-ScoringChoices(model='tree', unknown=None, ties=None, hold_out='origin', database=None)
+>>> ScoringChoices(model="table", hold_out="origin")
+ScoringChoices(model='table', unknown=None, ties=None, hold_out='origin', database=None)
 
 report = score(campaign, choices=ScoringChoices(unknown="ignore"))
 report.score, report.coverage.after          # also: print(report), report.write("score.json")
 explanation = explain_candidate(campaign, "12", "best")
-explanation.write("why.html")                # or .svg
+explanation.write("why.svg")
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from time import time
 
 from rypt.campaign.folder import Campaign
-from rypt.campaign.kept import files_now, keep_value, kept_value
 from rypt.campaign.segment_lists import SegmentLists
 from rypt.campaign.settings import Scoring
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, Options, check_option
-from rypt.scoring.calibration import parameters_of, scorer_from_database, scorer_from_parameters
 from rypt.scoring.explain import Explanation, explain
+from rypt.scoring.learning import scorer_from_database
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.scoring.scorer import Scorer, picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
@@ -30,8 +28,8 @@ from rypt.texts.dialects.jsonl import original_texts
 class ScoringChoices:
     """How to score; None takes what the campaign's settings say.
 
-    ``model`` says how labels spread (percolation, table, tree), ``unknown`` what a constituent without a label counts
-    as, ``ties`` what a tied vote counts as, ``hold_out`` whose judgments teach the models table and tree (worker,
+    ``model`` says how labels spread (percolation, table, severity), ``unknown`` what a constituent without a label counts
+    as, ``ties`` what a tied vote counts as, ``hold_out`` whose judgments teach the model table (worker,
     origin). ``database`` is a file of judgments to use instead of the campaign's, such as aggregated ones.
     """
 
@@ -75,7 +73,6 @@ class ScoringChoices:
 
 DEFAULT_CHOICES = ScoringChoices()
 PREPARED_LISTS = "prepared/lists/"  # where `rypt init` writes lists that it cut into tokens
-LEARNT = ".models.json"  # what models learnt from all judgments, for explanations of single segments
 
 
 def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
@@ -88,54 +85,17 @@ def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICE
             "constituents a probability"
         )
     unknown, ties = choices.unknown or settings.unknown, choices.ties or settings.ties
-    learns = model in ("table", "tree") or (model == "percolation" and unknown in ("prior", "smoothed"))
-    keeps = (learns or model == "severity") and campaign.only is None and choices.database is None
-    files = files_now(campaign) if keeps else {}
     with campaign.database(choices.database) as db:
         scorer = scorer_from_database(
             campaign.trees,
             db,
-            campaign.candidates if learns else (),
+            campaign.candidates if model == "table" else (),
             model=model,
             unknown=unknown,
             ties=ties,
             hold_out=choices.hold_out,
         )
-    if keeps:
-        key = _kept_as(model, unknown, ties, choices.hold_out)
-        keep_value(campaign, LEARNT, key, parameters_of(scorer), files, time())
     scorer.segmenter = campaign.settings.languages.segmenter
-    return scorer
-
-
-def _kept_as(model: str, unknown: str, ties: str, hold_out: str) -> str:
-    return f"model:{model}|unknown:{unknown}|ties:{ties}|hold-out:{hold_out}"
-
-
-def _part_scorer(part: Campaign, choices: ScoringChoices) -> Scorer | None:
-    """The scorer of a part of a campaign with what was learnt from all of it, None where that is not kept."""
-    settings = part.scoring
-    model, unknown, ties = (
-        choices.model or settings.model,
-        choices.unknown or settings.unknown,
-        choices.ties or settings.ties,
-    )
-    kept = kept_value(part, LEARNT, _kept_as(model, unknown, ties, choices.hold_out))
-    if kept is None or choices.database is not None or (choices.unknown and model != "percolation"):
-        return None
-    with part.database() as db:
-        votes = [vote for segment in part.trees for vote in db.votes(segment)]
-        scorer = scorer_from_parameters(
-            part.trees,
-            votes,
-            kept,
-            case=db.case,
-            model=model,
-            unknown=unknown,
-            ties=ties,
-            hold_out=choices.hold_out,
-        )
-    scorer.segmenter = part.settings.languages.segmenter
     return scorer
 
 
@@ -215,10 +175,8 @@ def explain_candidate(
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
     lists = SegmentLists.read(part, segment)
     number = lists.number_of(candidate)
-    model, unknown = choices.model or campaign.scoring.model, choices.unknown or campaign.scoring.unknown
-    learns = model != "percolation" or unknown in ("prior", "smoothed")  # from all judgments
-    scorer = (_part_scorer(part, choices) or campaign_scorer(campaign, choices)) if learns else None
-    scorer = scorer or campaign_scorer(part, choices)
+    learns = (choices.model or campaign.scoring.model) != "percolation"  # from all judgments
+    scorer = campaign_scorer(campaign if learns else part, choices)
     if number is None:
         best, _ = picks(scorer.score(scorer.stats(lists.candidates)), lists.candidates)
         number = best[segment]

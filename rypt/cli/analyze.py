@@ -40,9 +40,7 @@ from rypt.options import TIES, check_held_out
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
 @click.option(
-    "--no-models",
-    is_flag=True,
-    help="Check percolation only, without the models table and tree, which is much faster.",
+    "--no-models", is_flag=True, help="Check percolation only, without the model table, which is much faster."
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 @JSON

@@ -295,12 +295,7 @@ def score(
     type=click.IntRange(min=1),
     help="Maximum length of the constituents of the frontier, which is marked [4].",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    help="Write a picture: a .svg, .png, .pdf or .html file.",
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: an .svg file.")
 @scoring_options
 @QUIET
 def explain(

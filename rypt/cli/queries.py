@@ -103,7 +103,7 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
     type=click.Choice(QUERY_FORMS),
     default="jsonl",
     show_default=True,
-    help="JSONL, CSV with columns for label and worker, or the format of the paper's authors (pilot).",
+    help="JSONL, or CSV with columns for label and worker.",
 )
 @click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
@@ -140,7 +140,6 @@ def queries(
         budget=budget,
         limit=limit,
         price=LabelPrice(wage, seconds, assignments),
-        gap="words" if form == "pilot" else "mark",
         watch=watcher(quiet=quiet),
     )
     asked.write(output, form)

@@ -18,7 +18,6 @@ from rypt.text import RyptError, Watch, unwatched
 COMMANDS = """
 score small
 score small --model table
-score small --model tree
 score small --model severity
 explain 3 -C small
 queries small

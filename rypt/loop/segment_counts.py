@@ -4,7 +4,7 @@ counts, places = count_segments(campaign.part(["12"]), db, marks)
 counts["12"].open
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ import numpy as np
 from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.vote_columns import VoteColumns
-from rypt.records import Candidate, Votes
-from rypt.scoring.model import count_per_candidate, percolated
-from rypt.scoring.observations import Forest, JudgedPhrases, Observations, Places, label_states
-from rypt.scoring.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
-from rypt.scoring.queries import open_phrases
+from rypt.database.votes import read_votes
+from rypt.records import Candidate, Query
+from rypt.scoring.observations import Observations, Places
+from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
+from rypt.scoring.queries import open_queries
+from rypt.scoring.scorer import Scorer
 
-PhraseWatch = Callable[[Iterable[int]], Iterable[int]]  # shows how many phrases there are so far
+PhraseWatch = Callable[[Iterable[Query]], Iterable[Query]]  # shows how many phrases there are so far
 FEW = 100  # segments whose votes are read one by one
 
 
@@ -85,13 +85,14 @@ def count_segments(
     counts = {name: SegmentCounts(*marks.of(name)) for name in trees}
     if not candidates:
         return counts, None
-    votes: VoteColumns | list[Votes]
-    votes = [vote for name in counts for vote in db.votes(name)] if len(counts) <= FEW else db.vote_columns()
-    forest = Forest(trees)
-    judged = JudgedPhrases(forest, votes)
-    places = judged.rows(candidates, db.case)
+    if len(counts) <= FEW:
+        scorer = Scorer(trees, [vote for name in counts for vote in db.votes(name)])
+    else:
+        scorer = Scorer(trees, read_votes(db))
+    forest = scorer.forest
+    places = scorer.judged.look_up(candidates, db.case)
     open_phrases = _count_open(campaign, places, candidates, db.case, watch)
-    columns = _columns(judged.observe_places(places), campaign.scoring.ties)
+    columns = _columns(places.observe(scorer.counts), campaign.scoring.ties)
     for name, place in forest.index.items():
         given, nodes, direct, expanded, differ = columns[place].tolist()
         several = int(given > 1)
@@ -112,34 +113,25 @@ def _count_open(
     campaign: Campaign, places: Places, candidates: Sequence[Candidate], case: str, watch: PhraseWatch
 ) -> Ints:
     """The number of phrases of each segment's frontier that nobody judged."""
-    forest = places.forest
-    counts: Ints = np.zeros(len(forest.trees), np.int64)
-
-    def counted() -> Iterator[int]:
-        for phrases in open_phrases(places, candidates, max_len=campaign.scoring.max_len, case=case):
-            segments = np.searchsorted(forest.firsts, phrases.nodes, "right") - 1
-            counts[:] += np.bincount(segments, minlength=len(counts))
-            yield from range(len(segments))
-
-    for _ in watch(counted()):
-        pass
-    return counts
+    asked = open_queries(places, candidates, max_len=campaign.scoring.max_len, case=case)
+    segments = [places.forest.index[query.segment] for query in watch(asked)]
+    return np.bincount(np.array(segments, np.int64), minlength=len(places.forest.trees))
 
 
 def _columns(observations: Observations, ties: str) -> Ints:
     """For each segment its candidates, constituents, direct labels, percolated ones, and whether candidates differ."""
-    direct = label_states(ties)[observations.codes]
-    states, _ = percolated(observations, ties)
-    known, expanded = direct != UNKNOWN, (direct == UNKNOWN) & (states != UNKNOWN)
+    states, _ = observations.percolated(ties)
+    known = (states == YES) | (states == NO)
+    expanded = (states == YES_DOWN) | (states == NO_UP)
     yes, no = (
-        count_per_candidate(observations, (states == given) | (states == inferred))
+        observations.sums((states == given) | (states == inferred))
         for given, inferred in ((YES, YES_DOWN), (NO, NO_UP))
     )
     segments = observations.segments
     size = len(observations.forest.trees)
     room = int(np.diff(observations.offsets).max(initial=0)) + 1  # above every count of yes and no
     kinds = np.unique((segments.astype(np.int64) * room + yes) * room + no) // room**2
-    given = (count_per_candidate(observations, some) for some in (known, expanded))
+    given = (observations.sums(some) for some in (known, expanded))
     sums = [np.bincount(segments, each, minlength=size) for each in (np.diff(observations.offsets), *given)]
     differ = np.bincount(kinds, minlength=size) > 1
     return np.stack([np.bincount(segments, minlength=size), *sums, differ], axis=1).astype(np.int64)

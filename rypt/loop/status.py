@@ -28,7 +28,7 @@ from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
 from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments, text_marks
 from rypt.records import Query
-from rypt.scoring.queries import queries
+from rypt.scoring.queries import open_queries
 from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.lists import distinct
@@ -187,7 +187,7 @@ def _count(campaign: Campaign, watch: PhraseWatch, asks_some: bool, kept: Kept |
     questions: list[Query] = []
     if asks_some and places is not None:
         max_len = campaign.scoring.max_len
-        questions = queries(campaign.trees, campaign.candidates, judged=places, max_len=max_len, case=case)
+        questions = open_queries(places, campaign.candidates, max_len=max_len, case=case)
     return {
         **_text_numbers(campaign),
         "parsed": sum(tree is not None for tree in campaign.trees.values()),

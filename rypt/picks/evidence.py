@@ -23,7 +23,7 @@ from rypt.picks.heldout import WAYS, HeldOutPicks
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
 from rypt.picks.splits import PickSplits, mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate
-from rypt.scoring.model import Percolation
+from rypt.scoring.models import Percolation
 from rypt.scoring.report import scoring_advice
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.lists import list_name, list_system

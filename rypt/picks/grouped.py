@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Codes, Floats, Ids
+from rypt.arrays import Codes, Floats
 from rypt.database.vote_table import LABELS, VoteTable
 from rypt.options import HOLD_OUT, check_option
-from rypt.records import Candidate, Span, Votes
+from rypt.records import Candidate, Span
+from rypt.scoring.forest import Forest
 from rypt.scoring.frontier import frontier
-from rypt.scoring.model import direct_labels
-from rypt.scoring.observations import Forest, Grades, JudgedPhrases, Observations, observe_counts
+from rypt.scoring.observations import JudgedPhrases, Observations
 from rypt.texts.trees import SourceTree
 
 Chosen = NDArray[np.int64]  # indices of candidates
@@ -72,15 +72,11 @@ class GroupedVotes:
             (self.origins, self._origin) if group == "origin" else _used(votes.workers, votes.worker[taken])
         )
         self._segments = np.array([self.forest.index[segment] for segment, *_ in keys], np.int64)
-        self._nodes = nodes[counted] + self.forest.firsts[self._segments]
-        judged = JudgedPhrases(
-            self.forest,
-            (Votes(segment, Span(start, stop), phrase, 1, 0) for segment, start, stop, phrase in keys),
-        )
-        self.places = judged.rows(candidates, case)
+        self.judged = JudgedPhrases(self.forest, keys)
+        self.places = self.judged.look_up(candidates, case)
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return len(self.judged)
 
     def counts(self, judges: Judges, origins: Collection[str] | None = None) -> Floats:
         """What these groups say of each key, (keys, 5); ``origins`` takes only what was given there.
@@ -120,16 +116,7 @@ class GroupedVotes:
 
     def observe(self, counts: Floats, candidates: Chosen) -> Observations:
         """What these counts say of each constituent of some of the candidates."""
-        return observe_counts(self.forest, self.places, self._nodes, counts, candidates)
-
-    def grades(self, counts: Floats) -> Grades:
-        """The votes and penalties of each key."""
-        return Grades.from_counts(*counts[:, [YES, NO, PENALTY, GRADED]].T)
-
-    @property
-    def lengths(self) -> Ids:
-        """The length of each key's constituent, in source tokens."""
-        return np.asarray(self.forest.stops[self._nodes] - self.forest.starts[self._nodes], np.int32)
+        return self.places.take(candidates).observe(counts)
 
     def labels(
         self,
@@ -139,8 +126,8 @@ class GroupedVotes:
         *,
         origins: Collection[str] | None = None,
     ) -> Codes:
-        """The labels of these groups on each constituent: 1 YES, 0 NO, -1 nothing."""
-        return direct_labels(self.observe(self.counts(judges, origins), candidates), ties)
+        """The labels of these groups on each constituent."""
+        return self.observe(self.counts(judges, origins), candidates).labels(ties)
 
 
 def _is_judged(counts: Floats) -> NDArray[np.bool_]:

@@ -20,11 +20,8 @@ from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import Term
 from rypt.picks.grouped import Chosen, GroupedVotes, Judges, SegmentJudges
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric
-from rypt.scoring.calibration import concatenate
-from rypt.scoring.model import CalibratedTable, LabelModel, Percolation, yes_share_by_length
+from rypt.scoring.models import CalibratedTable, LabelModel, Percolation, SeverityModel
 from rypt.scoring.observations import Observations
-from rypt.scoring.severity_model import SeverityModel, unseen_penalty
-from rypt.scoring.tree_model import TreeModel
 from rypt.text import RyptError
 
 CONTROLS = ("coverage", "permuted")
@@ -131,29 +128,18 @@ class HeldOutPicks:
     def _fitted(self, scoring: Scoring, judges: frozenset[str] | SegmentJudges) -> LabelModel:
         ties = scoring.ties
         if scoring.model == "percolation":
-            prior = None
-            if scoring.unknown in ("prior", "smoothed"):
-                judged = self._candidates_of(judges)
-                labels = self.votes.labels(judges, judged, ties)
-                prior = yes_share_by_length(self.votes.observe(self.votes.counts(judges), judged), labels)
-            return Percolation(scoring.unknown, ties, prior)
+            return Percolation(scoring.unknown, ties)
         if scoring.model == "severity":
-            counts = self.votes.counts(judges)
-            return SeverityModel(unseen_penalty(self.votes.grades(counts), self.votes.lengths), ties=ties)
-        observed, labels = self._held_out_labels(judges, ties)
-        if scoring.model == "table":
-            return CalibratedTable.fit(observed, labels, ties)
-        return TreeModel.fit(observed, labels, ties=ties)
+            return SeverityModel.fit(self.votes.judged, self.votes.counts(judges), ties)
+        return CalibratedTable.fit(self._held_out_labels(judges, ties), ties)
 
     def _held_out_labels(
         self, judges: frozenset[str] | SegmentJudges, ties: str
-    ) -> tuple[Observations, Codes]:
+    ) -> Iterator[tuple[Observations, Codes]]:
         """What a part of the judgments says of candidates, and what the rest, which they were held out from, knows."""
-        observed, labels = [], []
         for fold in self._folds(judges):
-            observed.append(self.votes.observe(self.votes.counts(fold.judges, fold.origins), fold.candidates))
-            labels.append(self.votes.labels(fold.out, fold.candidates, ties, origins=fold.out_origins))
-        return concatenate(observed), np.concatenate(labels)
+            labels = self.votes.labels(fold.out, fold.candidates, ties, origins=fold.out_origins)
+            yield self.votes.observe(self.votes.counts(fold.judges, fold.origins), fold.candidates), labels
 
     def _folds(self, judges: frozenset[str] | SegmentJudges) -> Iterator["_Fold"]:
         """Parts of the judging groups' votes, each held out once.

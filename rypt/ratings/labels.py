@@ -19,7 +19,7 @@ from itertools import accumulate
 
 from rypt.ratings.rating import ErrorSpan, Policy, Rating
 from rypt.records import Candidate, CandidateJudgments, CandidatePhrases, Label, Segment
-from rypt.scoring.queries import candidate_links
+from rypt.scoring.phrase_keys import candidate_links
 from rypt.text import FormatError
 from rypt.texts.phrases import phrase_at
 from rypt.texts.trees import QUOTES, SourceTree, unescape

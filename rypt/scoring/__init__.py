@@ -6,6 +6,7 @@ scorer = Scorer(trees, votes)                                # rypt.scoring.scor
 scorer.score(scorer.stats(candidates))
 score_report(scorer, candidates)                             # rypt.scoring.report: with coverage, ties and segments
 
-`model` and `tree_model` are the models, `calibration` learns them from judgments; `explain` and `drawing` show why a
-candidate has its score, `value` says which labels are worth most.
+Below them: `forest` has the trees as arrays, `phrase_keys` a number for each phrase, `observations` the votes on them;
+`models` are percolation, table and severity, `learning` fits them to judgments. `value` says which labels are worth
+most, `explain` and `drawing` show why a candidate has its score.
 """

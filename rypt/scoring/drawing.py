@@ -5,7 +5,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from rypt.scoring.explain import ExplainedNode, Explanation, legend
+from rypt.scoring.explain import ExplainedNode, Explanation
 from rypt.scoring.percolation import NO, NO_UP, UNKNOWN, YES, YES_DOWN
 
 COLOURS = {
@@ -63,45 +63,6 @@ def as_svg(explanation: Explanation) -> str:
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def as_html(explanation: Explanation) -> str:
-    """A page with the picture and a table of all constituents."""
-    rows = "\n".join(_row(explanation, node) for node in explanation.nodes)
-    costs = "<th>penalty×share" if explanation.cost else ""
-    cost = f"<p>{escape(explanation.cost)}\n" if explanation.cost else ""
-    notes = "<br>".join(escape(line) for line in legend(explanation).splitlines()[:-1])
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(explanation.headline)}</title>
-<style>body{{font:15px system-ui,sans-serif;margin:2rem;color:#212121}}figure{{margin:0;overflow-x:auto}}
-table{{border-collapse:collapse;margin-top:1rem}}
-td,th{{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left}}
-td:first-child{{white-space:nowrap}}
-code{{color:#555;font-size:12px}}</style>
-<figure>{as_svg(explanation)}</figure>
-<table><thead><tr><th>span<th>constituent<th>source<th>phrase<th>label<th>P(YES)<th>votes{costs}</thead><tbody>
-{rows}
-</tbody></table>
-{cost}<p>{notes}
-<p><code>{escape(explanation.signature)}</code></p>
-</html>
-"""
-
-
-def _row(explanation: Explanation, node: ExplainedNode) -> str:
-    stroke, fill = COLOURS[node.state]
-    source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])
-    cells = [
-        f"<td>{node.constituent.span}",
-        f"<td>{escape(node.constituent.label)}",
-        f"<td>{escape(source)}",
-        f"<td>{escape(node.phrase.text if node.phrase else '–')}",
-        f'<td style="background:{fill};color:{stroke}">{node.mark}',
-        f"<td>{node.p_yes:.2f}",
-        f"<td>{node.tally}",
-    ]
-    return "<tr>" + "".join([*cells, *([f"<td>{node.cost}"] if node.cost else [])])
 
 
 def text_width(text: str, size: float = WORD) -> float:

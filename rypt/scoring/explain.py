@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.frontier import frontier
-from rypt.scoring.model import percolated
-from rypt.scoring.observations import Observations
+from rypt.scoring.models import SeverityModel, frontier_shares
 from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
-from rypt.scoring.queries import candidate_links
+from rypt.scoring.phrase_keys import candidate_links
 from rypt.scoring.scorer import Scorer
-from rypt.scoring.severity_model import SeverityModel, frontier_weights
 from rypt.text import OptionError, PathLike, RyptError, open_output, plural
 from rypt.texts.phrases import Phrase, phrase_key, phrase_of
 from rypt.texts.trees import Constituent, SourceTree
@@ -40,7 +38,6 @@ class ExplainedNode:
     phrase: Phrase | None
     votes: Votes | None
     state: int
-    p_yes: float
     on_frontier: bool
     penalty: float | None = None
     share: float = 0.0
@@ -116,24 +113,14 @@ class Explanation:
     def __str__(self) -> str:
         return as_text(self)
 
-    def _repr_html_(self) -> str:
-        """The picture, for notebooks."""
+    def write(self, path: PathLike) -> None:
+        """Draw the tree as a picture in an .svg file."""
         from rypt.scoring.drawing import as_svg
 
-        return as_svg(self)
-
-    def write(self, path: PathLike) -> None:
-        """Draw the tree, as a picture to a .svg, .png or .pdf file or as a page to an .html file."""
-        from rypt.scoring.drawing import as_html, as_svg
-
-        if str(path).endswith((".png", ".pdf")):
-            from rypt.scoring.tree_figure import write_figure
-
-            return write_figure(path, self)
-        if not str(path).endswith((".svg", ".html")):
-            raise OptionError(f"expected a file .svg, .png, .pdf or .html for the picture, got {path}")
+        if not str(path).endswith(".svg"):
+            raise OptionError(f"expected a file .svg for the picture, got {path}")
         with open_output(path) as stream:
-            stream.write(as_html(self) if str(path).endswith(".html") else as_svg(self))
+            stream.write(as_svg(self))
 
 
 def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
@@ -144,32 +131,25 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
             f"segment {candidate.segment} has no parse, so no tree to explain; `rypt parse` makes trees"
         )
     observations = scorer.observe([candidate])
-    states, _ = percolated(observations, scorer.model.ties)
-    p_yes = scorer.model.p_yes(observations)
+    states, _ = observations.percolated(scorer.model.ties)
     links = candidate_links(candidate, tree)
-    penalties, shares = _penalties(scorer, observations)
+    penalties, shares = [None] * len(states), [0.0] * len(states)
+    if isinstance(scorer.model, SeverityModel):
+        penalties = scorer.model.penalties(observations)[0].tolist()
+        shares = frontier_shares(scorer.forest)[observations.nodes].tolist()
     known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}
     on_frontier = set(frontier(tree, max_len))
     nodes = []
     for i, constituent in enumerate(tree.constituents):
         phrase = phrase_of(constituent.span, links, candidate.tokens)
         vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
-        state, probability, cost = int(states[i]), float(p_yes[i]), penalties[i] if penalties else None
-        node = ExplainedNode(constituent, phrase, vote, state, probability, i in on_frontier, cost, shares[i])
-        nodes.append(node)
+        nodes.append(
+            ExplainedNode(
+                constituent, phrase, vote, int(states[i]), i in on_frontier, penalties[i], shares[i]
+            )
+        )
     score = float(scorer.score(scorer.model.stats(observations))[0])
     return Explanation(tree, candidate, nodes, links, score, scorer.signature, scorer.words)
-
-
-def _penalties(scorer: Scorer, observations: Observations) -> tuple[list[float], list[float]]:
-    """The expected penalties of the constituents of one candidate and their shares in its sum; [] by other models."""
-    segment = int(observations.segments[0])
-    first, after = scorer.forest.firsts[segment], scorer.forest.firsts[segment + 1]
-    if not isinstance(scorer.model, SeverityModel):
-        return [], [0.0] * int(after - first)
-    return scorer.model.penalties(observations).tolist(), frontier_weights(scorer.forest)[
-        first:after
-    ].tolist()
 
 
 def as_text(explanation: Explanation, paint: Callable[[str, int], str] = lambda text, state: text) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Ids, Ints
-from rypt.compiled import compiled_if_large
+from rypt.compiled import plain_if_small
 from rypt.records import Label
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
@@ -21,7 +21,7 @@ UNKNOWN, YES, NO, YES_DOWN, NO_UP = 0, 1, 2, 3, 4  # states of a constituent: un
 STATES = ("unknown", "YES", "NO", "YES from above", "NO from below")
 
 
-@compiled_if_large
+@plain_if_small
 def percolate_states(
     firsts: Ints, parents: Ids, segments: Ids, offsets: Ints, states: Codes, conflicts: NDArray[np.int64]
 ) -> None:

@@ -1,8 +1,9 @@
 """What to ask workers: the phrases of constituents that have no judgment yet."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TextIO
 
 import numpy as np
@@ -10,14 +11,13 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Ints
 from rypt.csv_rows import write_records
-from rypt.database.vote_columns import KeyColumns
 from rypt.records import Candidate, Query, Span
+from rypt.scoring.forest import Forest
 from rypt.scoring.frontier import frontier
-from rypt.scoring.observations import Forest, JudgedPhrases, Places
-from rypt.scoring.open_phrases import DistinctPhrases, Limits, distinct_phrases
-from rypt.text import FormatError, Watch, tokenize, unwatched
-from rypt.texts.alignment import check_links, parse_links
-from rypt.texts.phrases import Phrase, linked_positions, phrase_at, phrase_key
+from rypt.scoring.observations import JudgedPhrases, Places
+from rypt.text import Watch, tokenize, unwatched
+from rypt.texts.alignment import parse_links
+from rypt.texts.phrases import Phrase, linked_positions, normalize, phrase_at, phrase_of
 from rypt.texts.trees import SourceTree
 
 Key = tuple[str, Span, str]
@@ -33,141 +33,118 @@ class QueryLimits:
     max_phrase_words: int = 8
     max_extent: int = 12
 
-    def allow(self, span: Span, phrase: Phrase) -> bool:
+    def allow(self, phrase: Phrase) -> bool:
         """Whether a worker can be asked about this phrase."""
         return (
-            len(span) <= self.max_source_words
-            and phrase.gaps <= self.max_gaps
+            phrase.gaps <= self.max_gaps
             and phrase.gap_words <= self.max_gap_words
             and len(phrase.positions) <= self.max_phrase_words
             and phrase.extent <= self.max_extent
         )
 
-    def of_phrases(self) -> Limits:
-        """Those of phrases alone."""
-        return Limits(self.max_gaps, self.max_gap_words, self.max_phrase_words, self.max_extent)
+
+DEFAULT_LIMITS = QueryLimits()
 
 
 def queries(
     trees: Mapping[str, SourceTree | None],
-    candidates: Iterable[Candidate],
+    candidates: Sequence[Candidate],
     *,
-    judged: Collection[Key] | KeyColumns | Places = (),
+    judged: Collection[Key] = (),
     select: str = "frontier",
     max_len: int = 4,
-    limits: QueryLimits | None = None,
+    limits: QueryLimits = DEFAULT_LIMITS,
     case: str = "lower",
-    gap: str = "mark",
-    watch: Watch = unwatched,
 ) -> list[Query]:
     """The keys still to ask, by segment, span and phrase, with the number of candidates each would serve.
 
     ``frontier`` asks about constituents that cover the segment without overlap (Algorithm 1), ``all`` about every
-    constituent of at most ``max_len`` words. ``gap="words"`` tells phrases apart by the lengths of their gaps. Keys as
-    columns are looked up in compiled code, which is faster for many; `Places` of the same candidates were looked up.
+    constituent of at most ``max_len`` words.
     """
-    limits = limits or QueryLimits()
-    forest = judged.forest if isinstance(judged, Places) else Forest(trees)
+    keys = JudgedPhrases(Forest(trees), ((segment, *span, phrase) for segment, span, phrase in judged))
+    places = keys.look_up(candidates, case)
+    return open_queries(places, candidates, select=select, max_len=max_len, limits=limits, case=case)
+
+
+def open_queries(
+    places: Places,
+    candidates: Sequence[Candidate],
+    *,
+    select: str = "frontier",
+    max_len: int = 4,
+    limits: QueryLimits = DEFAULT_LIMITS,
+    case: str = "lower",
+    watch: Watch = unwatched,
+) -> list[Query]:
+    """As `queries`, where judged phrases were looked up in the candidates."""
+    forest = places.forest
     chosen = _chosen(forest, select, max_len, limits.max_source_words)
-    given = candidates if isinstance(candidates, Sequence) else list(candidates)
-    bounds = limits.of_phrases()
-    keys: Collection[Key] = ()
-    places = None
-    if isinstance(judged, Places):
-        places = judged
-    elif not isinstance(judged, KeyColumns):
-        keys = judged
-    elif judged:
-        places = JudgedPhrases(forest, judged).rows(given, case)
-    segments = forest.positions(given) if places is None else places.segments
-    sources = _Sources(forest, list(trees))
-    asked: list[Query] = []
-    phrases = _checked(
-        distinct_phrases(forest, chosen, given, segments, bounds, case=case, gap=gap, judged=places),
-        forest,
-        given,
+    open_places = np.flatnonzero((places.numbers != 0) & (places.rows < 0) & chosen[places.nodes])
+    numbers = places.numbers[open_places]
+    order = np.argsort(numbers, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(numbers[order])) + 1, len(order))
+    groups = np.split(open_places[order], ends[:-1]) if len(order) else []  # the places of each phrase
+    groups.sort(key=lambda group: int(group[0]))
+    reader = _Reader(places, candidates, case)
+    asked = [reader.query(group, limits) for group in watch(groups, "queries", len(groups))]
+    return sorted(
+        (query for query in asked if query),
+        key=lambda query: (forest.index[query.segment], query.span, query.phrase),
     )
-    for _, text, node, served, example, positions in watch(_sorted(phrases, sources.ranks, given), "queries"):
-        segment, span, source_text, source_phrase = sources[node]
-        if keys and (segment, span, text if gap == "mark" else phrase_key(text, case)) in keys:
-            continue
-        asked.append(Query(segment, span, text, source_text, source_phrase, served, example, positions))
-    return asked
 
 
-def open_phrases(
-    judged: Places, candidates: Sequence[Candidate], *, max_len: int = 4, case: str = "lower"
-) -> Iterator[DistinctPhrases]:
-    """The phrases of the frontier that `queries` would ask about, those of some segments at a time."""
-    limits = QueryLimits()
-    chosen = _chosen(judged.forest, "frontier", max_len, limits.max_source_words)
-    phrases = distinct_phrases(
-        judged.forest,
-        chosen,
-        candidates,
-        judged.segments,
-        limits.of_phrases(),
-        case=case,
-        gap="mark",
-        judged=judged,
-    )
-    return _checked(phrases, judged.forest, candidates)
+class _Reader:
+    """Makes queries of places in candidates; the words of the last candidate and segment are remembered."""
 
+    def __init__(self, places: Places, candidates: Sequence[Candidate], case: str) -> None:
+        self.places = places
+        self.candidates = candidates
+        self.case = case
+        self.names = list(places.forest.index)
+        self.words = lru_cache(maxsize=1)(self._words)
+        self.source = lru_cache(maxsize=1)(self._source)
 
-def _checked(
-    phrases: Iterable[DistinctPhrases | int], forest: Forest, candidates: Sequence[Candidate]
-) -> Iterator[DistinctPhrases]:
-    """The phrases; a candidate with bad links is an error."""
-    for some in phrases:
-        if isinstance(some, int):
-            candidate = candidates[some]
-            candidate_links(candidate, forest.trees[forest.position(candidate.segment)])
-            raise FormatError(f"segment {candidate.segment}: expected alignment links like 3-5")
-        yield some
+    def query(self, group: Ints, limits: QueryLimits) -> Query | None:
+        """The query about the phrase that all these places have; its example is the first that is within the limits."""
+        places, forest = self.places, self.places.forest
+        node = int(places.nodes[group[0]])
+        segment = int(forest.segments[node])
+        span = Span(int(forest.starts[node]), int(forest.stops[node]))
+        for number in (np.searchsorted(places.offsets, group, side="right") - 1).tolist():
+            tokens, linked = self.words(number)
+            phrase = phrase_of(span, linked, tokens)
+            assert phrase is not None
+            if limits.allow(phrase):
+                source, text = self.source(segment)
+                return Query(
+                    self.names[segment],
+                    span,
+                    phrase.text,
+                    text,
+                    " ".join(source[slice(*span)]),
+                    len(group),
+                    self.candidates[number].text,
+                    phrase.positions,
+                )
+            if not 0 < phrase.gaps <= limits.max_gaps:
+                break  # elsewhere the phrase has as many words, and gaps of other lengths
+        return None
 
+    def _words(self, number: int) -> tuple[list[str], list[list[int]]]:
+        candidate = self.candidates[number]
+        source_size = int(self.places.forest.sizes[self.places.segments[number]])
+        links = linked_positions(parse_links(candidate.alignment or ""), source_size)
+        return tokenize(normalize(candidate.text, self.case)), links
 
-def _sorted(
-    phrases: Iterable[DistinctPhrases], ranks: Ints, candidates: Sequence[Candidate]
-) -> Iterator[tuple[int, str, int, int, str, tuple[int, ...]]]:
-    """Phrases by segment, span and text, each with the rank of its node, text, node, count, example and positions."""
-    for nodes, texts, served, firsts, positions in phrases:
-        examples = [candidates[i].text for i in firsts.tolist()]
-        yield from sorted(
-            zip(ranks[nodes].tolist(), texts, nodes.tolist(), served, examples, positions, strict=True)
-        )
-
-
-class _Sources(dict[int, tuple[str, Span, str, str]]):
-    """The segment, span, and words of segment and constituent, of each node of a forest.
-
-    ``ranks`` order nodes by segment and span.
-    """
-
-    def __init__(self, forest: Forest, names: Sequence[str]) -> None:
-        super().__init__()
-        self._forest, self._names = forest, names
-        segments = np.repeat(np.arange(len(forest.trees)), forest.counts)
-        order = np.lexsort((forest.stops, forest.starts, segments))
-        self.ranks = np.empty(len(order), np.int64)
-        self.ranks[order] = np.arange(len(order))
-
-    def __missing__(self, node: int) -> tuple[str, Span, str, str]:
-        segment = int(np.searchsorted(self._forest.firsts, node, "right")) - 1
-        tree = self._forest.trees[segment]
-        assert tree is not None
-        span = tree.constituents[node - int(self._forest.firsts[segment])].span
-        self[node] = source = (
-            self._names[segment],
-            span,
-            " ".join(tree.tokens),
-            " ".join(tree.tokens[slice(*span)]),
-        )
-        return source
+    def _source(self, segment: int) -> tuple[Sequence[str], str]:
+        tree = self.places.forest.trees[segment]
+        tokens = tree.tokens if tree else ()
+        return tokens, " ".join(tokens)
 
 
 def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) -> NDArray[np.bool_]:
     """Which constituents of all segments are asked about."""
-    chosen = forest.stops - forest.starts <= min(max_len, max_source_words)
+    chosen = forest.lengths <= min(max_len, max_source_words)
     if select == "frontier":
         on_frontier = np.zeros(len(chosen), np.bool_)
         for segment, tree in enumerate(forest.trees):
@@ -175,32 +152,6 @@ def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) ->
                 on_frontier[forest.firsts[segment] + np.array(frontier(tree, max_len), np.int64)] = True
         chosen &= on_frontier
     return chosen
-
-
-def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[int]]:
-    """For each source token the candidate positions linked with it; links out of range are refused."""
-    links = parse_links(candidate.alignment or "")
-    source_size = len(tree.tokens) if tree else 0
-    try:
-        check_links(links, source_size, len(candidate.tokens))
-    except FormatError as error:
-        raise FormatError(
-            f"segment {candidate.segment}: {error}; the candidate is {candidate.text!r}"
-        ) from None
-    return linked_positions(links, source_size)
-
-
-def pilot_line(query: Query) -> str:
-    """A query with ``gap="words"`` in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``."""
-    span = f"{query.span.start}_{query.span.stop - 1}"
-    fields = [
-        f"{query.segment} {span}",
-        query.phrase,
-        str(query.candidates),
-        query.example,
-        str(query.positions[0]),
-    ]
-    return " ||| ".join(fields)
 
 
 def query_record(query: Query) -> dict[str, object]:
@@ -239,7 +190,7 @@ CSV_FIELDS = (
 
 
 def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
-    """Write queries as JSONL, as CSV with empty columns for label and worker, or as the authors' pilot wrote them.
+    """Write queries as JSONL, or as CSV with empty columns for label and worker.
 
     In CSV, which people read, phrases have upper and lower case as in the example; in JSONL they are keys.
     """
@@ -248,20 +199,5 @@ def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
             stream, CSV_FIELDS, ({**query_record(query), "phrase": as_written(query)} for query in queries)
         )
         return
-    write = pilot_line if form == "pilot" else _json_line
     for query in queries:
-        stream.write(f"{write(query)}\n")
-
-
-_quoted = json.encoder.encode_basestring  # as JSON writes a string, characters that are not ASCII as they are
-
-
-def _json_line(query: Query) -> str:
-    """A query's record as JSON; written out, for there may be hundreds of thousands."""
-    value = "" if query.value is None else f', "value": {json.dumps(query.value)}'
-    return (
-        f'{{"segment": {_quoted(query.segment)}, "start": {query.span[0]}, "stop": {query.span[1]}, '
-        f'"source_text": {_quoted(query.source_text)}, "source_phrase": {_quoted(query.source_phrase)}, '
-        f'"phrase": {_quoted(query.phrase)}, "candidates": {query.candidates}, "example": {_quoted(query.example)}, '
-        f'"positions": {list(query.positions)}{value}}}'
-    )
+        stream.write(json.dumps(query_record(query), ensure_ascii=False) + "\n")

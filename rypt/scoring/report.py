@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats
 from rypt.options import PICKS, check_option
 from rypt.records import Candidate
-from rypt.scoring.kernel import NOVEL
-from rypt.scoring.model import LabelModel, Percolation, Stats
-from rypt.scoring.observations import NOT_SURE, Observations
-from rypt.scoring.scorer import Coverage, Scorer, coverage, picks
+from rypt.scoring.models import LabelModel, Percolation, Stats
+from rypt.scoring.observations import Observations
+from rypt.scoring.percolation import UNKNOWN
+from rypt.scoring.scorer import Coverage, Scorer, coverage, coverage_by_candidate, picks
 from rypt.signature import signature
-from rypt.tables import data_frame, html_table
 from rypt.text import PathLike, RyptError, open_output, plural
 from rypt.texts.nbest import by_segment
 
@@ -111,14 +110,6 @@ class ScoreReport:
         record["segments"] = record["segments"] if with_segments else len(self.segments)
         return record
 
-    def to_pandas(self) -> Any:
-        """The segments as a data frame, a row each (needs pandas)."""
-        return data_frame([asdict(segment) for segment in self.segments])
-
-    def _repr_html_(self) -> str:
-        """The segments as a table, for notebooks."""
-        return html_table([asdict(segment) for segment in self.segments], repr(self))
-
     def write(self, path: PathLike) -> None:
         """Write the report with a row for each segment, as JSON."""
         with open_output(path) as stream:
@@ -191,13 +182,12 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
     best, tied = picks(scores, kept)
     chosen = [indices[0] if pick == "first" else best[segment] for segment, indices in groups]
     taken = observations.take(np.array(chosen, np.int64))
-    rows = []
-    for place, (i, (segment, indices)) in enumerate(zip(chosen, groups, strict=True)):
-        covered = coverage(taken.take(np.array([place])), scorer.model.ties)
-        number = indices.index(i)
-        rows.append(
-            SegmentScore(segment, float(scores[i]), covered.before, covered.after, kept[i].text, number)
-        )
+    labelled = observations.sums(observations.labels(ties="yes") != UNKNOWN) > 0
+    shares = zip(*coverage_by_candidate(taken, scorer.model.ties), strict=True)
+    rows = [
+        SegmentScore(segment, float(scores[i]), before, after, kept[i].text, indices.index(i))
+        for i, (segment, indices), (before, after) in zip(chosen, groups, shares, strict=True)
+    ]
     return ScoreReport(
         score=_corpus_score(scorer, stats[chosen]),
         pick=pick,
@@ -209,19 +199,12 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         all_candidates=_corpus_score(scorer, stats),
         best=_corpus_score(scorer, stats[list(best.values())]),
         tied=tied,
-        decisions=_decisions(kept, groups, scores, _labelled(observations)),
+        decisions=_decisions(kept, groups, scores, labelled),
         unused_keys=scorer.judged.unused,
         signature=signature(scorer.signature, pick=pick, n=len(chosen)),
         advice=scoring_advice(scorer.model, observations),
         scoring=scorer.words,
     )
-
-
-def _labelled(observations: Observations) -> NDArray[np.bool_]:
-    """Whether people said YES or NO to a phrase of each candidate."""
-    codes = observations.codes
-    judged = np.append(0, np.cumsum((codes > NOVEL) & (codes != NOT_SURE)))
-    return np.asarray(judged[observations.offsets[1:]] > judged[observations.offsets[:-1]])
 
 
 def _decisions(

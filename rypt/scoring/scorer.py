@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rypt.arrays import Floats
+from rypt.database.votes import Votes as VoteArrays
 from rypt.options import scoring_words
 from rypt.records import Candidate, Votes
-from rypt.scoring.kernel import UNALIGNED
-from rypt.scoring.model import LabelModel, Percolation, Stats, percolated
-from rypt.scoring.observations import Forest, JudgedPhrases, Observations, label_states
-from rypt.scoring.percolation import NO, UNKNOWN, YES
+from rypt.scoring.forest import Forest
+from rypt.scoring.models import LabelModel, Percolation, Stats
+from rypt.scoring.observations import JudgedPhrases, Observations
+from rypt.scoring.percolation import NO, NO_UP, STATES, YES, YES_DOWN
 from rypt.signature import rypt_version, signature
 from rypt.texts.trees import SourceTree
 
@@ -57,22 +58,26 @@ class Scorer:
     def __init__(
         self,
         trees: Mapping[str, SourceTree | None],
-        votes: Iterable[Votes],
+        votes: Iterable[Votes] | VoteArrays,
         *,
         model: LabelModel | None = None,
         case: str = "lower",
-        no_penalty: float | None = None,
     ) -> None:
-        """``no_penalty`` is the mean penalty of a NO, where ``votes`` are not all that it is the mean of."""
         self.forest = Forest(trees)
-        self.judged = JudgedPhrases(self.forest, votes, no_penalty)
+        if isinstance(votes, VoteArrays):
+            self.judged, self.counts = JudgedPhrases(self.forest, votes.keys), votes.counts()
+        else:
+            given = list(votes)
+            self.judged = JudgedPhrases(self.forest, [(v.segment, *v.span, v.phrase) for v in given])
+            rows = [(v.yes, v.no, v.not_sure, v.penalty, v.graded) for v in given]
+            self.counts = np.array(rows, np.float64).reshape(-1, 5)
         self.model: LabelModel = model or Percolation()
         self.case = case
         self.segmenter: str | None = None  # what found the words of the texts, for the signature
 
     def observe(self, candidates: Sequence[Candidate]) -> Observations:
         """The votes on each constituent of each candidate."""
-        return self.judged.observe(candidates, self.case)
+        return self.judged.look_up(candidates, self.case).observe(self.counts)
 
     def stats(self, candidates: Sequence[Candidate]) -> Stats:
         """Integers that may be added up, (candidates, columns)."""
@@ -99,20 +104,27 @@ class Scorer:
 
 def coverage(observations: Observations, ties: str = "unknown") -> Coverage:
     """Count labels before and after percolation over all candidates."""
-    direct = label_states(ties)[observations.codes]
-    states, conflicts = percolated(observations, ties)
-    expanded = (direct == UNKNOWN) & (states != UNKNOWN)
-    yes, no = (direct == YES), (direct == NO)
+    states, conflicts = observations.percolated(ties)
+    counts = np.bincount(states, minlength=len(STATES)).tolist()
     return Coverage(
         candidates=len(observations),
         nodes=len(states),
-        unaligned=int(np.count_nonzero(observations.codes == UNALIGNED)),
-        yes=int(yes.sum()),
-        no=int(no.sum()),
-        percolated_yes=int((expanded & (states % 2 == 1)).sum()),
-        percolated_no=int((expanded & (states % 2 == 0)).sum()),
+        unaligned=int(np.count_nonzero(observations.numbers == 0)),
+        yes=counts[YES],
+        no=counts[NO],
+        percolated_yes=counts[YES_DOWN],
+        percolated_no=counts[NO_UP],
         conflicts=int(conflicts.sum()),
     )
+
+
+def coverage_by_candidate(observations: Observations, ties: str) -> tuple[list[float], list[float]]:
+    """For each candidate the share of its constituents with a label, before and after percolation."""
+    states, _ = observations.percolated(ties)
+    nodes = np.maximum(1, np.diff(observations.offsets))
+    before = observations.sums((states == YES) | (states == NO)) / nodes
+    after = before + observations.sums((states == YES_DOWN) | (states == NO_UP)) / nodes
+    return before.tolist(), after.tolist()
 
 
 def _model_score(candidate: Candidate) -> float:

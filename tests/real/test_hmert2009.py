@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from rypt.campaign.folder import Campaign
 from rypt.cli import program as cli
 from rypt.scoring.frontier import frontier
-from rypt.scoring.queries import candidate_links
-from rypt.texts.phrases import phrase_of
+from rypt.scoring.phrase_keys import candidate_links
+from rypt.scoring.queries import QueryLimits, queries
+from rypt.texts.phrases import phrase_key, phrase_of
 
 pytestmark = pytest.mark.real
 
@@ -45,26 +47,44 @@ def run(*arguments: str) -> None:
     cli.main(list(arguments))
 
 
-def test_query_file_is_reproduced_line_by_line(pilot: Path, data: Path, tmp_path: Path) -> None:
-    output = tmp_path / "queries"
-    run(
-        "queries",
-        str(pilot),
-        "--select",
-        "all",
-        "--max-len",
-        "6",
-        "--format",
-        "pilot",
-        "-o",
-        str(output),
-        "-q",
-    )
-    ours = set(output.read_text(encoding="utf-8").splitlines())
+def pilot_lines(campaign: Campaign) -> set[str]:
+    """All queries in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``.
+
+    A gap has one ``[Skip]`` for each of its words, so phrases with gaps of different lengths are different ones.
+    """
+    limits = QueryLimits()
+    served: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    for candidate in campaign.candidates:
+        tree = campaign.trees[candidate.segment]
+        if tree is None:
+            continue
+        links, tokens = candidate_links(candidate, tree), candidate.text.lower().split(" ")
+        for constituent in tree.constituents:
+            phrase = phrase_of(constituent.span, links, tokens)
+            if phrase is None or len(constituent.span) > 6 or not limits.allow(phrase):
+                continue
+            positions = range(phrase.positions[0], phrase.positions[-1] + 1)
+            words = " ".join(tokens[i] if i in phrase.positions else "[Skip]" for i in positions)
+            key = (f"{candidate.segment} {constituent.span.start}_{constituent.span.stop - 1}", words)
+            served[key] += 1
+            examples.setdefault(key, f"{candidate.text} ||| {positions[0]}")
+    return {
+        f"{place} ||| {words} ||| {served[place, words]} ||| {examples[place, words]}"
+        for place, words in served
+    }
+
+
+def test_query_file_is_reproduced_line_by_line(pilot: Path, data: Path) -> None:
+    campaign = Campaign.open(pilot)
+    ours = pilot_lines(campaign)
     with gzip.open(data / "queries.rest.25sen.txt.gz", "rt", encoding="utf-8") as file:
         theirs = set(file.read().splitlines())
     assert len(theirs) == 2198
     assert ours == theirs
+    keys = {(line.split(" ||| ")[0], phrase_key(line.split(" ||| ")[1])) for line in theirs}
+    asked = queries(campaign.trees, campaign.candidates, select="all", max_len=6)
+    assert {(f"{q.segment} {q.span.start}_{q.span.stop - 1}", q.phrase) for q in asked} == keys
 
 
 def test_trees_and_frontiers(pilot: Path) -> None:

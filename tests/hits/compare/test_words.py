@@ -75,7 +75,7 @@ def test_each_term_has_one_line():
     metrics = parse_pick_metrics(
         "rypt+0.2*chrf,rypt:severity,bleu+2*system(rypt:severity),human,scores(x.jsonl),model"
     )
-    lines = legend(metrics, Scoring(model="tree"), ["rypt+0.2*chrf, permuted", "rypt", "random"])
+    lines = legend(metrics, Scoring(model="table"), ["rypt+0.2*chrf, permuted", "rypt", "random"])
     names = [line.split("  ")[0] for line in lines]
     assert names == [
         "rypt",
@@ -90,7 +90,7 @@ def test_each_term_has_one_line():
         "…, permuted",
         "random",
     ]
-    assert "(model tree)" in lines[0]
+    assert "(model table)" in lines[0]
     assert legend([], Scoring()) == []
 
 

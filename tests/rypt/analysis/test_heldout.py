@@ -6,14 +6,14 @@ from four_systems import CANDIDATES, TEXTS, TREES, disjoint, votes_of
 
 from rypt.analysis.heldout import DisjointSystems, DisjointWorkers, frontier_spans
 from rypt.records import Span, Votes
-from rypt.scoring.model import direct_labels
+from rypt.scoring.percolation import NO, UNKNOWN, YES
 from rypt.text import RyptError
 
 
 def test_own_labels_are_the_truth():
     own = disjoint().own
-    assert own["s1"].tolist() == [1, 1, 1, 1, 1]
-    assert own["s3"].tolist() == [0, 0, 0, 1, 1]
+    assert own["s1"].tolist() == [YES] * 5
+    assert own["s3"].tolist() == [NO, NO, NO, YES, YES]
 
 
 def test_splits_never_score_a_judging_system():
@@ -51,12 +51,12 @@ def test_workers_are_never_their_own_truth():
     division = DisjointWorkers(TREES, CANDIDATES["s1"], said, of_workers)
     seen = set()
     for everywhere, frontier in division.splits(10, 1, np.random.default_rng(0), [None, 2]):
-        judged = direct_labels(everywhere.observations)
-        assert set(judged.tolist()) == {1 - everywhere.truth[0]}
+        judged = everywhere.observations.labels()
+        assert set(judged.tolist()) == {YES + NO - everywhere.truth[0]}
         assert len(set(everywhere.truth.tolist())) == 1
-        assert (direct_labels(frontier.observations) >= 0).tolist() == [False, True, False, False, True]
+        assert (frontier.observations.labels() != UNKNOWN).tolist() == [False, True, False, False, True]
         seen.add(int(judged[0]))
-    assert seen == {0, 1}
+    assert seen == {YES, NO}
 
 
 @pytest.mark.parametrize("judging", [0, 4, 5])

@@ -6,10 +6,8 @@ from rypt.analysis.curve import Accuracies, CurvePoint
 from rypt.analysis.plot import plot_analysis, plot_curve
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 
-UNKNOWN = Accuracies(0, nan, nan, nan, nan)
-CURVE = [
-    CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan, nan), UNKNOWN) for n in (1, 2)
-]
+UNKNOWN = Accuracies(0, nan, nan, nan)
+CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan), UNKNOWN) for n in (1, 2)]
 LISTS = [ListCounts(f"lists/{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 12)) for n in (1, 2)]
 
 
@@ -18,7 +16,7 @@ def test_lines_that_are_known_are_drawn_and_named(tmp_path):
     text = (tmp_path / "a.svg").read_text()
     for said in ("different ones: labels needed: 24", "always YES, percolated", "added by NO from below"):
         assert f"<!-- {said} -->" in text
-    assert "tree, percolated" not in text
+    assert "table, percolated" not in text
     assert "all unlabelled" not in text
 
 

@@ -64,11 +64,7 @@ def test_limits(campaign: Campaign) -> None:
 
 
 def test_forms_that_do_not_fit(campaign: Campaign, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="select value has no pilot form"):
-        rypt.queries(campaign, select="value", gap="words")
-    with pytest.raises(OptionError, match='the form pilot is for queries with gap="words"'):
-        rypt.queries(campaign).write(tmp_path / "x", "pilot")
-    with pytest.raises(RyptError, match="expected form as one of jsonl, csv, pilot, found 'xml'"):
+    with pytest.raises(RyptError, match="expected form as one of jsonl, csv, found 'xml'"):
         rypt.queries(campaign).write(tmp_path / "x", "xml")
     with pytest.raises(RyptError, match="expected select as one of frontier, value, all, found 'best'"):
         rypt.queries(campaign, select="best")
@@ -92,11 +88,3 @@ def test_a_limit_takes_the_first_queries(campaign: Campaign, capsys: pytest.Capt
     with pytest.raises(OptionError, match="limit must be at least 1, got 0"):
         rypt.queries(campaign, limit=0)
     assert len(run(capsys, "queries", campaign.folder, "--limit", 4, "-q")[1].splitlines()) == 4
-
-
-def test_queries_are_a_table_in_a_notebook(demo_campaign: Path) -> None:
-    asked = rypt.queries(Campaign.open(demo_campaign), limit=2)
-    page = asked._repr_html_()
-    assert page.startswith("<table><caption>Queries(2 queries about ")
-    assert page.count("<tr>") == 3
-    assert asked[0].phrase in page

@@ -27,7 +27,7 @@ def test_json(capsys, demo_campaign):
     assert code == 0
     assert found["redundancy"]["max_len"] == 2
     assert [point["max_len"] for point in found["curve"]] == [1, 2]
-    assert found["curve"][1]["unlabelled"]["tree"] > 0
+    assert found["curve"][1]["unlabelled"]["table"] > 0
 
 
 def test_biased_ways_are_refused_with_the_reason(capsys, demo_campaign):

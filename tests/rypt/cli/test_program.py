@@ -73,7 +73,7 @@ def test_score_json_and_segments(capsys, demo_campaign):
     ("options", "parts"),
     [
         (["--pick", "best"], ["pick:best"]),
-        (["--model", "tree", "--ties", "no"], ["model:tree", "ties:no", "trained:held-out-worker"]),
+        (["--model", "table", "--ties", "no"], ["model:table", "ties:no", "trained:held-out-worker"]),
     ],
 )
 def test_every_choice_is_in_the_signature(capsys, demo_campaign, options, parts):
@@ -82,7 +82,7 @@ def test_every_choice_is_in_the_signature(capsys, demo_campaign, options, parts)
 
 
 @pytest.mark.parametrize(
-    "options", [("--model", "table"), ("--model", "tree"), ("--unknown", "ignore"), ("--ties", "no")]
+    "options", [("--model", "table"), ("--model", "severity"), ("--unknown", "ignore"), ("--ties", "no")]
 )
 def test_scoring_options_are_in_the_signature(capsys, demo_campaign, options):
     report = json.loads(run(capsys, "score", demo_campaign, "--json", *options)[1])

@@ -57,15 +57,15 @@ def test_bleu_picks_by_sentence_bleu(chooser):
 
 
 def test_rypt_picks_as_the_scorer_does(chooser):
-    scorer = chooser.scorer({"unknown": "smoothed"})
-    found = chooser.picks(parse_pick_metric("rypt:smoothed"))
+    scorer = chooser.scorer({"unknown": "ignore"})
+    found = chooser.picks(parse_pick_metric("rypt:ignore"))
     candidates = chooser.campaign.candidates
     scores = scorer.score(scorer.stats(candidates))
     for segment, pick in found.items():
         own = [score for c, score in zip(candidates, scores, strict=True) if c.segment == segment]
         assert pick.score == pytest.approx(max(own))
         assert pick.tied == sum(score > max(own) - 1e-9 for score in own)
-    assert "unknown:smoothed" in chooser.signatures["rypt:smoothed"]
+    assert "unknown:ignore" in chooser.signatures["rypt:ignore"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_rypt_picks_as_the_scorer_does(chooser):
         ({"model": "percolation"}, "percolation|unknown:half"),
         ({"unknown": "no"}, "percolation|unknown:no"),
         ({"model": "table"}, "table|"),
-        ({"model": "tree"}, "tree|"),
+        ({"model": "severity"}, "severity|"),
     ],
 )
 def test_options_of_rypt(chooser, options, expected):
@@ -113,5 +113,5 @@ def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
     assert any(pick.score < best[s].score for s, pick in found.items())
     votes = chooser.scorer({"unknown": "half"}).observe(campaign.candidates)
     np.testing.assert_array_equal(
-        votes.codes, Chooser(campaign).scorer({"unknown": "half"}).observe(campaign.candidates).codes
+        votes.labels(), Chooser(campaign).scorer({"unknown": "half"}).observe(campaign.candidates).labels()
     )

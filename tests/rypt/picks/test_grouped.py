@@ -13,8 +13,7 @@ from rypt.database.vote_table import VoteTable, read_vote_table
 from rypt.picks.grouped import GroupedVotes, SegmentJudges
 from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
 from rypt.scoring.frontier import frontier
-from rypt.scoring.model import direct_labels
-from rypt.scoring.observations import Forest, JudgedPhrases
+from rypt.scoring.scorer import Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -53,13 +52,13 @@ def test_groups_are_as_good_as_a_database_of_their_own(corpus, data):
         or vote.span
         in [trees[vote.segment].constituents[i].span for i in frontier(trees[vote.segment], max_len)]
     ]
-    theirs = JudgedPhrases(Forest(trees), counted).observe([candidates[i] for i in chosen], "lower")
+    theirs = Scorer(trees, counted).observe([candidates[i] for i in chosen])
     found = ours.observe(ours.counts(groups), np.array(chosen, np.int64))
-    assert found.codes.tolist() == theirs.codes.tolist()
+    assert found.labels().tolist() == theirs.labels().tolist()
     assert found.offsets.tolist() == theirs.offsets.tolist()
     assert found.segments.tolist() == theirs.segments.tolist()
     labels = ours.labels(groups, np.array(chosen, np.int64), "no")
-    assert labels.tolist() == direct_labels(theirs, "no").tolist()
+    assert labels.tolist() == theirs.labels("no").tolist()
 
 
 def test_votes_of_no_constituent_and_of_unknown_segments_are_left_out():
@@ -108,7 +107,7 @@ def test_the_control_mixes():
 def test_no_judgment_says_nothing(votes):
     grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), [Candidate("1", "x y z", "0-0 1-1")])
     found = grouped.observe(grouped.counts(set()), np.array([0]))
-    assert found.codes.tolist() == [1, 1, 1, 1, 0]  # S, NP, A, B silent; C unaligned
+    assert not found.labels().any()
 
 
 @settings(max_examples=60)
@@ -172,5 +171,3 @@ def test_severities_of_the_chosen_groups_add_up():
     grouped = GroupedVotes(TREES, VoteTable.from_votes(votes), candidates)
     assert grouped.counts({"a", "b"}).tolist() == [[1, 3, 0, 18, 2]]
     assert grouped.counts({"c"}).tolist() == [[0, 1, 0, 0.1, 1]]
-    grades = grouped.observe(grouped.counts({"a", "b"}), np.array([0])).grades
-    assert (grades.votes[0], grades.penalties[0], grades.no_penalty) == (4, 9, 3)

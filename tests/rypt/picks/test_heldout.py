@@ -14,21 +14,12 @@ from rypt.picks.heldout import HeldOutPicks, PickSplit, chances
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.splits import split_systems
 from rypt.records import Candidate, Votes
-from rypt.scoring.model import Percolation
+from rypt.scoring.models import Percolation
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 SYSTEMS = [f"sys{i}" for i in range(6)]
-RYPT = (
-    "rypt",
-    "rypt:half",
-    "rypt:ignore",
-    "rypt:prior",
-    "rypt:smoothed",
-    "rypt:percolation",
-    "rypt:table",
-    "rypt:tree",
-)
+RYPT = ("rypt", "rypt:half", "rypt:ignore", "rypt:percolation", "rypt:table", "rypt:severity")
 
 
 # picks
@@ -50,7 +41,7 @@ def evidence(tmp_path_factory):
     return read_evidence(campaign, campaign.folder / "scores.jsonl", metrics)
 
 
-@pytest.mark.parametrize("name", [*RYPT, "rypt:tree+0.2*chrf+2*system"])
+@pytest.mark.parametrize("name", [*RYPT, "rypt:severity+0.2*chrf+2*system"])
 def test_judgments_of_the_scored_systems_are_never_used(evidence, name):
     """Turn around everything that was said of the candidates that are picked from: no score changes."""
     split = evidence.splits("system", 1, 3).splits[0]
@@ -140,7 +131,7 @@ def rated(tmp_path_factory):
 
 
 @pytest.mark.parametrize("judging", [1, 2])
-@pytest.mark.parametrize("name", [*RYPT, "rypt:tree+0.2*chrf+2*system"])
+@pytest.mark.parametrize("name", [*RYPT, "rypt:severity+0.2*chrf+2*system"])
 def test_what_the_deciding_raters_said_is_never_used(rated, name, judging):
     """Turn around, segment by segment, everything that the deciding raters said: no score changes."""
     votes = rated.data.votes

@@ -13,7 +13,7 @@ from rypt.picks.metrics import PickMetric, TermScorer, parse_pick_metric, parse_
 from rypt.records import Candidate
 from rypt.text import RyptError
 
-RYPT_TREE = Term(1, "rypt", {"model": "tree"})
+RYPT_TABLE = Term(1, "rypt", {"model": "table"})
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ RYPT_TREE = Term(1, "rypt", {"model": "tree"})
         ("rypt", (Term(1, "rypt"),), 0),
         ("chrf++", (Term(1, "chrf++"),), 0),
         ("chrf++ + 2*bleu", (Term(1, "chrf++"), Term(2, "bleu")), 0),
-        ("rypt:smoothed+0.5*chrf++", (Term(1, "rypt", {"unknown": "smoothed"}), Term(0.5, "chrf++")), 0),
-        ("1e-2*model+rypt:tree+system+2*system", (Term(0.01, "model"), RYPT_TREE), 3),
-        ("rypt(model=tree)+0*bleu", (RYPT_TREE, Term(0, "bleu")), 0),
+        ("rypt:ignore+0.5*chrf++", (Term(1, "rypt", {"unknown": "ignore"}), Term(0.5, "chrf++")), 0),
+        ("1e-2*model+rypt:table+system+2*system", (Term(0.01, "model"), RYPT_TABLE), 3),
+        ("rypt(model=table)+0*bleu", (RYPT_TABLE, Term(0, "bleu")), 0),
         (
             "bleu-0.5*wer:Metric(x=1,y=2)",
             (Term(1, "bleu"), Term(-0.5, "wer:Metric", {"x": "1", "y": "2"})),
@@ -37,9 +37,9 @@ def test_sums(text, terms, system):
 
 
 def test_commas_between_options_do_not_split():
-    metrics = parse_pick_metrics("rypt(model=tree,ties=no),bleu, chrf+0.5*ter(normalized=yes,no_punct=yes)")
+    metrics = parse_pick_metrics("rypt(model=table,ties=no),bleu, chrf+0.5*ter(normalized=yes,no_punct=yes)")
     assert [m.name for m in metrics] == [
-        "rypt(model=tree,ties=no)",
+        "rypt(model=table,ties=no)",
         "bleu",
         "chrf+0.5*ter(normalized=yes,no_punct=yes)",
     ]
@@ -60,7 +60,7 @@ def test_commas_between_options_do_not_split():
         ("rypt-system", "system is better when higher"),
         ("rypt:coin", "expected rypt:percolation"),
         ("rypt(model=coin)", "expected model as one of percolation"),
-        ("rypt(model=tree,unknown=no)", "the option unknown is for model=percolation"),
+        ("rypt(model=table,unknown=no)", "the option unknown is for model=percolation"),
         ("model(x=1)", "the term model has no options"),
         ("1.2.3*rypt", "expected a metric such as bleu"),
         ("1e999*rypt", "expected a finite weight"),

@@ -14,8 +14,8 @@ from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import compare_picks
 from rypt.picks.splits import mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate, Votes
-from rypt.scoring.model import Percolation
-from rypt.scoring.observations import Forest, JudgedPhrases
+from rypt.scoring.models import Percolation
+from rypt.scoring.scorer import Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
@@ -169,7 +169,7 @@ RATERS = "abc"
 def half(votes, candidates):
     """The score of candidates of one segment where these votes are all there is, by the scorer's own path."""
     model = Percolation("half")
-    return model.score(model.stats(JudgedPhrases(Forest({"0": TREE}), votes).observe(candidates, "lower")))
+    return model.score(model.stats(Scorer({"0": TREE}, votes).observe(candidates)))
 
 
 def brute(texts, labels, scores, judging):

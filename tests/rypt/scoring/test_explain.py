@@ -5,10 +5,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from rypt.records import Candidate, Span, Votes
-from rypt.scoring.drawing import as_html, as_svg
+from rypt.scoring.drawing import as_svg
 from rypt.scoring.explain import ExplainedNode, as_text, explain, legend
+from rypt.scoring.models import SeverityModel
 from rypt.scoring.scorer import Scorer
-from rypt.scoring.severity_model import SeverityModel
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 from rypt.tools.fallback_trees import fallback_tree
@@ -86,8 +86,8 @@ def test_penalties_add_up_to_the_score():
     assert lines[-1].endswith(f"/ 5 source words = {explanation.score:.4f}")
     assert "stays a little below 1" in legend(explanation)
     assert legend(explanation).startswith("RYPT, at most 1: ")
-    assert "<th>penalty×share" in as_html(explanation)
-    assert "penalty" not in as_text(explained()) + legend(explained()) + as_html(explained())
+    assert "penalty×share" in as_svg(explanation)
+    assert "penalty" not in as_text(explained()) + legend(explained()) + as_svg(explained())
 
 
 @pytest.mark.parametrize("votes", [1, 16])
@@ -106,13 +106,6 @@ def test_svg_is_well_formed_and_shows_all_constituents():
         assert word in texts
     links = [e for e in root.iter("{http://www.w3.org/2000/svg}path") if e.get("class") == "link"]
     assert len(links) == 5
-
-
-def test_html_escapes_and_carries_the_signature():
-    page = as_html(explained())
-    assert "&lt;patient&gt;" in page
-    assert "<patient>" not in page
-    assert "RYPT|nodes:spans" in page
 
 
 def test_control_characters_do_not_break_the_picture():
@@ -147,4 +140,4 @@ def test_deep_and_wide_trees_are_drawn():
 )
 def test_votes_are_told_with_the_mean_of_their_severities(votes, tally):
     constituent = SourceTree.from_brackets("(S (A a))").constituents[0]
-    assert ExplainedNode(constituent, None, votes, 0, 0.5, False).tally == tally
+    assert ExplainedNode(constituent, None, votes, 0, False).tally == tally

@@ -3,8 +3,8 @@
 import pytest
 
 from rypt.records import Candidate, Span, Votes
-from rypt.scoring.model import Percolation
-from rypt.scoring.report import score_report
+from rypt.scoring.models import Percolation, SeverityModel
+from rypt.scoring.report import score_report, scoring_advice
 from rypt.scoring.scorer import Scorer
 from rypt.text import FormatError, RyptError
 from rypt.texts.trees import SourceTree
@@ -117,3 +117,18 @@ def test_unknown_pick():
 def test_a_candidate_of_another_segment_is_refused():
     with pytest.raises(FormatError, match="segment 'x' of a candidate is not known"):
         score_report(Scorer(TREES, VOTES), [Candidate("x", "a", "0-0")])
+
+
+def observed(words, judged):
+    """A segment whose words are its constituents, some of them judged."""
+    tree = SourceTree.from_brackets(f"(S {' '.join(f'(W w{i})' for i in range(words))})")
+    votes = [Votes("1", Span(i, i + 1), f"t{i}", 1, 0) for i in range(judged)]
+    text, links = (" ".join(form.format(i=i) for i in range(words)) for form in ("t{i}", "{i}-{i}"))
+    return Scorer({"1": tree}, votes).observe([Candidate("1", text, links)])
+
+
+@pytest.mark.parametrize(("words", "judged", "harms"), [(80, 10, True), (80, 60, False), (12, 1, False)])
+def test_advice_for_long_segments_with_few_labels(words, judged, harms):
+    assert bool(scoring_advice(Percolation(), observed(words, judged))) is harms
+    assert scoring_advice(SeverityModel(), observed(words, judged)) == ""
+    assert scoring_advice(Percolation("ignore"), observed(words, judged)) == ""

@@ -7,28 +7,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import corpora
 from systems_world import make
 
 from rypt.campaign.asking import campaign_values, worthwhile
 from rypt.campaign.folder import Campaign
 from rypt.database.exchange import import_file
 from rypt.records import Candidate, Query, Span, Votes
-from rypt.scoring.observations import Forest, vote_code
+from rypt.scoring.models import SeverityModel
 from rypt.scoring.queries import QueryLimits, queries
 from rypt.scoring.scorer import Scorer
-from rypt.scoring.tree_model import TreeModel
-from rypt.scoring.value import SHARPNESS, WORTHLESS, Place, places_of, query_values
+from rypt.scoring.value import SHARPNESS, WORTHLESS, query_rows, query_values
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 TREE = SourceTree.from_brackets("(S (NP (A a) (B b)) (VP (C c) (D d)))")
 LINKS = "0-0 1-1 2-2 3-3"
 NO_LIMITS = QueryLimits(*[10**6] * 5)
-
-
-def untrained(scorer):
-    return TreeModel.fit(scorer.observe([]), np.zeros(0, np.int8))
+MODEL = SeverityModel(unseen=0.1, no_penalty=1.5)
+TEXTS = st.lists(
+    st.lists(st.sampled_from("xyz"), min_size=4, max_size=4).map(" ".join), min_size=1, max_size=5
+)
 
 
 def world(texts, votes=()):
@@ -40,111 +38,81 @@ def world(texts, votes=()):
     return scorer, candidates, found
 
 
+def values_of(scorer, candidates, found, votes=1):
+    observations = scorer.observe(candidates)
+    return query_values(MODEL, observations, query_rows(found, observations), len(found), votes=votes)
+
+
 def soft_top(scores):
     return SHARPNESS * np.log(np.mean(np.exp(np.asarray(scores) / SHARPNESS)))
 
 
-def brute_force(scorer, candidates, query, votes):
-    """The scores of all candidates under each answer, one candidate and one code at a time."""
-    model = untrained(scorer)
-    node = TREE.index[query.span]
-    now, answered, has = [], {"yes": [], "no": []}, []
-    for candidate in candidates:
-        observed = scorer.observe([candidate])
-        now.append(model.p_yes(observed).mean())
-        words = candidate.text.split(" ")[slice(*query.span)]
-        has.append(" ".join(words) == query.phrase)
-        for answer, code in (("yes", vote_code(votes, 0, 0)), ("no", vote_code(0, votes, 0))):
-            if has[-1]:
-                changed = observed.take(np.array([0]))
-                changed.codes[node] = code
-                answered[answer].append(model.p_yes(changed).mean())
-            else:
-                answered[answer].append(now[-1])
-    now, yes, no, has = np.array(now), np.array(answered["yes"]), np.array(answered["no"]), np.array(has)
-    p = (now - no)[has].sum() / (yes - no)[has].sum()
-    return p * soft_top(yes) + (1 - p) * soft_top(no) - soft_top(now), p
-
-
-TEXTS = st.lists(
-    st.lists(st.sampled_from("xyz"), min_size=4, max_size=4).map(" ".join), min_size=1, max_size=5
-)
+def scores_with(candidates, votes):
+    """The expected scores of candidates, given these votes."""
+    scorer = Scorer({"1": TREE}, votes)
+    return 1 - MODEL.penalties(scorer.observe(candidates))[2] / len(TREE.tokens)
 
 
 @settings(max_examples=40)
 @given(TEXTS, st.sampled_from([1, 3]), st.data())
 def test_the_value_is_that_of_its_definition(texts, votes, data):
-    known = data.draw(
-        st.sampled_from([[], [Votes("1", Span(0, 2), "x y", 1, 0)], [Votes("1", Span(2, 3), "z", 0, 2)]])
-    )
+    """The candidates are scored again with each answer among the votes."""
+    choices = [[], [Votes("1", Span(0, 2), "x y", 1, 0)], [Votes("1", Span(2, 3), "z", 0, 2, 0, 8, 2)]]
+    known = data.draw(st.sampled_from(choices))
     scorer, candidates, found = world(texts, known)
-    places = places_of(scorer.forest, found, candidates, "lower")
-    values = query_values(untrained(scorer), scorer.observe(candidates), places, votes=votes)
-    assert (values >= 0).all()
+    values = values_of(scorer, candidates, found, votes)
+    now = scores_with(candidates, known)
     for query, value in zip(found, values.tolist(), strict=True):
-        expected, p = brute_force(scorer, candidates, query, votes)
-        assert 0 <= p <= 1
-        assert value == pytest.approx(max(0.0, expected), abs=3e-6)  # scores are sums of units of 1/2^20
+        key = (query.segment, query.span, query.phrase)
+        yes = scores_with(candidates, [*known, Votes(*key, votes, 0)])
+        no = scores_with(candidates, [*known, Votes(*key, 0, votes)])
+        p = min(1, max(0, (now - no).sum() / (yes - no).sum()))
+        expected = p * soft_top(yes) + (1 - p) * soft_top(no) - soft_top(now)
+        assert value == pytest.approx(max(0.0, expected), abs=1e-9)
 
 
 @given(st.lists(st.sampled_from("xyz"), min_size=4, max_size=4).map(" ".join), st.integers(1, 4))
 def test_what_does_the_same_to_all_candidates_is_worth_nothing(text, copies):
-    scorer, candidates, found = world([text] * copies)
-    places = places_of(scorer.forest, found, candidates, "lower")
-    assert (query_values(untrained(scorer), scorer.observe(candidates), places) <= WORTHLESS).all()
+    assert (values_of(*world([text] * copies)) <= WORTHLESS).all()
 
 
-def test_what_tells_the_best_candidates_apart_is_worth_most():
+def test_what_changes_the_order_of_the_best_candidates_is_worth_most():
     """Two candidates are as good as each other and better than the third; only "w" parts the two, "bad" the third."""
     votes = [Votes("1", Span(2, 4), "y y", 3, 0), Votes("1", Span(2, 4), "bad bad", 0, 3)]
     scorer, candidates, found = world(["x w y y", "x x y y", "x v bad bad"], votes)
-    places = places_of(scorer.forest, found, candidates, "lower")
-    values = query_values(untrained(scorer), scorer.observe(candidates), places)
+    values = values_of(scorer, candidates, found)
     by_key = {(query.span, query.phrase): value for query, value in zip(found, values.tolist(), strict=True)}
     assert by_key[Span(1, 2), "w"] > 2 * by_key[Span(1, 2), "v"]
     assert by_key[Span(0, 1), "x"] < by_key[Span(1, 2), "w"] / 10  # all have it
-    assert by_key[Span(0, 2), "x w"] > by_key[Span(1, 2), "w"]  # what reaches further is worth more
 
 
-@settings(max_examples=40)
-@given(corpora())
-def test_places_are_where_the_phrases_stand(corpus):
-    trees, candidates, _ = corpus
-    found = queries(trees, candidates, select="all", max_len=99, limits=NO_LIMITS)
-    places = places_of(Forest(trees), found, candidates, "lower")
-    assert [len(place.candidates) for place in places] == [query.candidates for query in found]
-    for query, place in zip(found, places, strict=True):
-        assert trees[query.segment].constituents[place.node].span == query.span
-        assert {candidates[i].segment for i in place.candidates} == {query.segment}
-
-
-def query(span, phrase):
-    return Query("1", span, phrase, "", "", 1, "", ())
+def query(span, phrase, segment="1"):
+    return Query(segment, span, phrase, "", "", 1, "", ())
 
 
 def test_phrases_that_no_candidate_has_are_worth_nothing():
     scorer, candidates, _ = world(["x x y y", "x z y y"])
     found = [query(Span(1, 2), "q"), query(Span(1, 2), "z"), query(Span(2, 3), "q")]
-    places = places_of(scorer.forest, found, candidates, "lower")
-    assert [place.candidates.tolist() for place in places] == [[], [1], []]
-    values = query_values(untrained(scorer), scorer.observe(candidates), places)
+    values = values_of(scorer, candidates, found)
     assert values[1] > 0
     assert values[[0, 2]].tolist() == [0, 0]
-    assert query_values(untrained(scorer), scorer.observe([]), []).tolist() == []
+    assert values_of(scorer, [], []).tolist() == []
     with pytest.raises(RyptError, match="1-3 is no constituent of segment 1"):
-        places_of(scorer.forest, [query(Span(1, 3), "x")], candidates, "lower")
+        values_of(scorer, candidates, [query(Span(1, 3), "x")])
 
 
-def test_many_places_are_the_same_as_each_alone():
+def test_queries_of_several_segments_in_any_order_are_worth_what_each_is_alone(monkeypatch):
     rng = np.random.default_rng(1)
-    scorer, candidates, found = world([" ".join(rng.choice(list("xyz"), 4)) for _ in range(30)])
-    places = places_of(scorer.forest, found, candidates, "lower")
-    model, observations = untrained(scorer), scorer.observe(candidates)
-    together = query_values(model, observations, places)
-    assert together.tolist() == [query_values(model, observations, [place])[0] for place in places]
-    before = observations.codes.copy()
-    query_values(model, observations, [Place(0, np.array([0]))])
-    assert observations.codes.tolist() == before.tolist()
+    scorer = Scorer({"1": TREE, "2": TREE}, [])
+    texts = [" ".join(rng.choice(list("xyz"), 4)) for _ in range(30)]
+    candidates = [Candidate(str(1 + i % 2), text, LINKS) for i, text in enumerate(texts)]
+    found = queries({"1": TREE, "2": TREE}, candidates, select="all", limits=NO_LIMITS)
+    found = [found[i] for i in rng.permutation(len(found))]
+    monkeypatch.setattr("rypt.scoring.value.ROOM", 40)
+    together = values_of(scorer, candidates, found)
+    assert together.tolist() == pytest.approx(
+        [values_of(scorer, candidates, [one])[0] for one in found], abs=1e-15
+    )
 
 
 # campaigns
