@@ -3,21 +3,20 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Ints
 from rypt.csv_rows import write_records
 from rypt.records import Candidate, Query, Span
 from rypt.scoring.forest import Forest
 from rypt.scoring.frontier import frontier
 from rypt.scoring.observations import JudgedPhrases, Places
 from rypt.text import Watch, tokenize, unwatched
-from rypt.texts.alignment import parse_links
-from rypt.texts.phrases import Phrase, linked_positions, normalize, phrase_at, phrase_of
+from rypt.texts.alignment import Links, parse_links
+from rypt.texts.phrases import Phrase, normalize, phrase_at
 from rypt.texts.trees import SourceTree
 
 Key = tuple[str, Span, str]
@@ -79,14 +78,20 @@ def open_queries(
     """As `queries`, where judged phrases were looked up in the candidates."""
     forest = places.forest
     chosen = _chosen(forest, select, max_len, limits.max_source_words)
-    open_places = np.flatnonzero((places.numbers != 0) & (places.rows < 0) & chosen[places.nodes])
-    numbers = places.numbers[open_places]
-    order = np.argsort(numbers, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(numbers[order])) + 1, len(order))
-    groups = np.split(open_places[order], ends[:-1]) if len(order) else []  # the places of each phrase
-    groups.sort(key=lambda group: int(group[0]))
-    reader = _Reader(places, candidates, case)
-    asked = [reader.query(group, limits) for group in watch(groups, "queries", len(groups))]
+    at = np.flatnonzero((places.numbers != 0) & (places.rows < 0) & chosen[places.nodes])
+    at = at[np.argsort(places.numbers[at], kind="stable")]
+    starts = np.flatnonzero(
+        np.diff(places.numbers[at], prepend=np.uint64(0))
+    )  # where each phrase's places begin
+    stops = np.append(starts, len(at))[1:]
+    whose = np.searchsorted(places.offsets, at, side="right") - 1
+    reader = _Reader(forest, candidates, case)
+    order = np.argsort(at[starts])  # phrases of one candidate follow each other
+    phrases = np.stack([starts, stops, places.nodes[at[starts]]])[:, order].T.tolist()
+    asked = [
+        reader.query(node, whose[start:stop].tolist(), limits)
+        for start, stop, node in watch(phrases, "queries", len(phrases))
+    ]
     return sorted(
         (query for query in asked if query),
         key=lambda query: (forest.index[query.segment], query.span, query.phrase),
@@ -94,52 +99,41 @@ def open_queries(
 
 
 class _Reader:
-    """Makes queries of places in candidates; the words of the last candidate and segment are remembered."""
+    """Makes queries about constituents of candidates; what it read last is remembered."""
 
-    def __init__(self, places: Places, candidates: Sequence[Candidate], case: str) -> None:
-        self.places = places
+    def __init__(self, forest: Forest, candidates: Sequence[Candidate], case: str) -> None:
+        self.forest = forest
         self.candidates = candidates
         self.case = case
-        self.names = list(places.forest.index)
+        self.names = list(forest.index)
         self.words = lru_cache(maxsize=1)(self._words)
-        self.source = lru_cache(maxsize=1)(self._source)
+        self.source = cache(self._source)
 
-    def query(self, group: Ints, limits: QueryLimits) -> Query | None:
-        """The query about the phrase that all these places have; its example is the first that is within the limits."""
-        places, forest = self.places, self.places.forest
-        node = int(places.nodes[group[0]])
-        segment = int(forest.segments[node])
-        span = Span(int(forest.starts[node]), int(forest.stops[node]))
-        for number in (np.searchsorted(places.offsets, group, side="right") - 1).tolist():
-            tokens, linked = self.words(number)
-            phrase = phrase_of(span, linked, tokens)
-            assert phrase is not None
+    def query(self, node: int, numbers: Sequence[int], limits: QueryLimits) -> Query | None:
+        """The query about the phrase that these candidates have; the first that is within the limits is shown."""
+        segment, span, source_text, source_phrase = self.source(node)
+        for number in numbers:
+            tokens, links = self.words(number)
+            positions = sorted({target for source, target in links if span.start <= source < span.stop})
+            phrase = Phrase(phrase_at(positions, tokens), tuple(positions))
             if limits.allow(phrase):
-                source, text = self.source(segment)
-                return Query(
-                    self.names[segment],
-                    span,
-                    phrase.text,
-                    text,
-                    " ".join(source[slice(*span)]),
-                    len(group),
-                    self.candidates[number].text,
-                    phrase.positions,
-                )
+                example = self.candidates[number].text
+                shown = (source_text, source_phrase, len(numbers), example, phrase.positions)
+                return Query(segment, span, phrase.text, *shown)
             if not 0 < phrase.gaps <= limits.max_gaps:
                 break  # elsewhere the phrase has as many words, and gaps of other lengths
         return None
 
-    def _words(self, number: int) -> tuple[list[str], list[list[int]]]:
+    def _words(self, number: int) -> tuple[list[str], Links]:
         candidate = self.candidates[number]
-        source_size = int(self.places.forest.sizes[self.places.segments[number]])
-        links = linked_positions(parse_links(candidate.alignment or ""), source_size)
-        return tokenize(normalize(candidate.text, self.case)), links
+        return tokenize(normalize(candidate.text, self.case)), parse_links(candidate.alignment or "")
 
-    def _source(self, segment: int) -> tuple[Sequence[str], str]:
-        tree = self.places.forest.trees[segment]
+    def _source(self, node: int) -> tuple[str, Span, str, str]:
+        segment = int(self.forest.segments[node])
+        tree = self.forest.trees[segment]
+        span = Span(int(self.forest.starts[node]), int(self.forest.stops[node]))
         tokens = tree.tokens if tree else ()
-        return tokens, " ".join(tokens)
+        return self.names[segment], span, " ".join(tokens), " ".join(tokens[slice(*span)])
 
 
 def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) -> NDArray[np.bool_]:
@@ -199,5 +193,5 @@ def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
             stream, CSV_FIELDS, ({**query_record(query), "phrase": as_written(query)} for query in queries)
         )
         return
-    for query in queries:
-        stream.write(json.dumps(query_record(query), ensure_ascii=False) + "\n")
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    stream.writelines(f"{encode(query_record(query))}\n" for query in queries)
