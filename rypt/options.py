@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeVar
 
@@ -137,32 +137,21 @@ class Options:
 
     def whole(self, name: str, default: int, least: int = 0, most: int = 10**9 - 1) -> int:
         """A whole number from ``least`` to ``most``."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        if not re.fullmatch("[0-9]{1,9}", value) or not least <= int(value) <= most:
-            self._refuse(name, f"a whole number{_bounds(least, most if most < 10**9 - 1 else math.inf)}")
-        return int(value)
+        expected = f"a whole number{_bounds(least, most if most < 10**9 - 1 else math.inf)}"
+        if name in self.given and not re.fullmatch("[0-9]{1,9}", self.given[name]):
+            self._refuse(name, expected)
+        return int(self._number(name, default, expected, lambda number: least <= number <= most))
 
     def number(
         self, name: str, default: Default, least: float = -math.inf, most: float = math.inf
     ) -> float | Default:
         """A finite number from ``least`` to ``most``."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        number = _finite(value)
-        if number is None or not least <= number <= most:
-            self._refuse(name, f"a number{_bounds(least, most)}")
-        return number
+        expected = f"a number{_bounds(least, most)}"
+        return self._number(name, default, expected, lambda number: least <= number <= most)
 
     def positive(self, name: str, default: float) -> float:
         """A finite number above 0."""
-        value = self.text(name, None)
-        if value is None:
-            return default
-        number = _finite(value)
-        return number if number is not None and number > 0 else self._refuse(name, "a number above 0")
+        return self._number(name, default, "a number above 0", lambda number: number > 0)
 
     def done(self) -> None:
         """Refuse options that were not asked for."""
@@ -171,18 +160,22 @@ class Options:
                 known = f"expected one of {', '.join(self.known)}" if self.known else "it has none"
                 raise RyptError(f"the {self.kind} {self.name} has no option {name!r}, {known}")
 
+    def _number(
+        self, name: str, default: Default, expected: str, fits: Callable[[float], bool]
+    ) -> float | Default:
+        value = self.text(name, None)
+        if value is None:
+            return default
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        return number if math.isfinite(number) and fits(number) else self._refuse(name, expected)
+
     def _refuse(self, name: str, expected: str) -> NoReturn:
         raise RyptError(
             f"the {self.kind} {self.name}: expected {name} as {expected}, found {self.given[name]!r}"
         )
-
-
-def _finite(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _bounds(least: float, most: float) -> str:
