@@ -125,12 +125,6 @@ def add_a_list(folder: Path) -> None:
     (folder / "c/rypt.toml").write_text(settings.replace('"../nbest",', f'"../nbest",\n    "../{name}",'))
 
 
-def forget_models(folder: Path) -> None:
-    """Let nothing be kept of what models learnt."""
-    age(folder)
-    (folder / "c/.models.json").unlink(missing_ok=True)
-
-
 def nothing(folder: Path) -> None:
     """Leave everything as it is."""
 
@@ -144,8 +138,7 @@ STEPS: dict[str, tuple[str, Callable[[Path], None]]] = {  # command, and what is
     "queries": ("queries c -q -o queries.jsonl", nothing),
     "queries --select value": ("queries c --select value -q -o value.jsonl", nothing),
     "explain": ("explain 7 3 -C c", nothing),
-    "explain, severity": ("explain 7 3 -C c --model severity", forget_models),
-    "explain, severity again": ("explain 7 3 -C c --model severity", nothing),
+    "explain, severity": ("explain 7 3 -C c --model severity", nothing),
     "score": ("score c -q", nothing),
     "score --pick best": ("score c --pick best -q", nothing),
     "tune, BLEU": ("tune nbest --references ref --weights weights --threads 1 -q -o tuned", nothing),

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from rypt.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rypt.campaign.asking import queries as queries
     from rypt.campaign.folder import Campaign as Campaign
+    from rypt.campaign.queries import queries as queries
     from rypt.campaign.scoring import ScoringChoices as ScoringChoices
     from rypt.campaign.scoring import score as score
     from rypt.database.judgments import JudgmentDatabase as JudgmentDatabase
@@ -47,7 +47,7 @@ HOMES = {
     "Span": "rypt.records",
     "frontier": "rypt.scoring.frontier",
     "percolate": "rypt.scoring.percolation",
-    "queries": "rypt.campaign.asking",
+    "queries": "rypt.campaign.queries",
     "score": "rypt.campaign.scoring",
 }  # public name → the module it lives in
 __all__ = [

@@ -22,8 +22,8 @@ from hits.batches.markup import extract, highlight, language_columns
 from hits.batches.page import fit
 from hits.batches.price import NO_FEES, Fees, price
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
-from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign
+from rypt.campaign.queries import worthwhile
 from rypt.options import check_option
 from rypt.records import Label, Query, Segment, Span, Votes
 from rypt.scoring.queries import Key, QueryLimits, queries

@@ -10,7 +10,7 @@ campaign.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -29,13 +29,14 @@ from rypt.campaign.settings import (
     read_settings,
     write_settings,
 )
+from rypt.metrics.references import read_reference
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import distinct, expand_lists, list_names
 from rypt.texts.nbest import read_candidates
-from rypt.texts.parallel_rows import describe_row, json_row, texts_by_language
+from rypt.texts.parallel_rows import describe_row, texts_by_language
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
@@ -45,34 +46,18 @@ if TYPE_CHECKING:
 CHECKS = "rypt.checks"
 
 
-@dataclass(frozen=True, slots=True)
-class ListSize:
-    """How many candidates a list has, and of how many segments."""
-
-    candidates: int
-    segments: int
-
-
 @dataclass(frozen=True, repr=False)
 class Campaign:
-    """An open campaign; texts are read when they are first needed.
-
-    With ``only``, ids of segments, it is a part of a campaign: other segments and their candidates are not read.
-    """
+    """An open campaign; texts are read when they are first needed."""
 
     folder: Path
     settings: CampaignSettings
     watch: Watch = unwatched
-    only: frozenset[str] | None = None
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
         """Open the campaign in a folder."""
         return cls(Path(folder), read_settings(Path(folder)), watch)
-
-    def part(self, segments: Iterable[str]) -> "Campaign":
-        """The campaign with these segments alone."""
-        return replace(self, only=frozenset(segments))
 
     def __repr__(self) -> str:
         return f"Campaign({str(self.folder)!r})"
@@ -95,10 +80,8 @@ class Campaign:
     def _parsed_segments(self) -> list[tuple[Segment, SourceTree | None]]:
         segments = read_source(self.path(self.files.source), self.settings.languages.source)
         if self.files.trees:
-            return segments_with_trees(segments, self.path(self.files.trees), self.only)
-        return [
-            (segment, parsed(segment)) for segment in segments if self.only is None or segment.id in self.only
-        ]
+            return segments_with_trees(segments, self.path(self.files.trees))
+        return [(segment, parsed(segment)) for segment in segments]
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -111,42 +94,46 @@ class Campaign:
         return {segment.id: tree for segment, tree in self._parsed_segments}
 
     @cached_property
-    def candidates(self) -> Sequence[Candidate]:
+    def candidates(self) -> list[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
-        return self._distinct[0]
-
-    @property
-    def list_sizes(self) -> list["ListSize"]:
-        """How many candidates each list has."""
-        return self._distinct[1]
+        return distinct(candidates for _, candidates in self.lists())
 
     @cached_property
-    def _distinct(self) -> tuple[Sequence[Candidate], list["ListSize"]]:
-        lists = [candidates for _, candidates in self.lists()]
-        return distinct(lists), [ListSize(len(each), len({c.segment for c in each})) for each in lists]
+    def _lists(self) -> list[tuple[str, list[Candidate]]]:
+        return self._read_lists(None)
 
-    def lists(self) -> Iterator[tuple[str, Sequence[Candidate]]]:
-        """Each list's file, as the settings name it, and its candidates as they stand there."""
+    def lists(self, segment: str | None = None) -> list[tuple[str, list[Candidate]]]:
+        """Each list's file, as the settings name it, and its candidates, of all segments or of one."""
+        return self._lists if segment is None else self._read_lists({segment})
+
+    def _read_lists(self, only: Collection[str] | None) -> list[tuple[str, list[Candidate]]]:
         aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(aligned) != len(self.files.nbest):
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
-        for name, alignments in zip(self.files.nbest, aligned, strict=True):
-            yield name, self.read_candidates(self.path(name), self.path(alignments) if alignments else None)
+        return [
+            (name, self.read_candidates(self.path(name), self.path(links) if links else None, only=only))
+            for name, links in zip(self.files.nbest, aligned, strict=True)
+        ]
 
     @cached_property
     def outputs(self) -> dict[str, Path]:
         """The outputs of systems by their names: two or more lists with one candidate for each segment, else none."""
-        whole = ListSize(len(self.segments), len(self.segments))
-        if len(self.list_sizes) < 2 or any(size != whole for size in self.list_sizes):
+        ids = [segment.id for segment in self.segments]
+        if len(self.lists()) < 2 or any(
+            len(ids) != len(candidates) or {candidate.segment for candidate in candidates} != set(ids)
+            for _, candidates in self.lists()
+        ):
             return {}
         paths = [self.path(name) for name in self.files.nbest]
         return dict(zip(list_names(paths), paths, strict=True))
 
-    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> Sequence[Candidate]:
-        """Read candidates of this campaign's segments from any list."""
+    def read_candidates(
+        self, path: PathLike, alignments: PathLike | None = None, *, only: Collection[str] | None = None
+    ) -> list[Candidate]:
+        """Read candidates of this campaign's segments, or ``only`` some of them, from any list."""
         segments = {segment.id: segment for segment in self.segments}
         return read_candidates(
-            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, only=self.only
+            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, only=only
         )
 
     @cached_property
@@ -185,7 +172,7 @@ class Campaign:
         lines = [
             f"{self.folder}: {plural(len(self.segments), 'segment')}, {plural(len(self.candidates), 'candidate')}"
         ]
-        repeated = sum(size.candidates for size in self.list_sizes) - len(self.candidates)
+        repeated = sum(len(candidates) for _, candidates in self.lists()) - len(self.candidates)
         if repeated:
             lines[0] += f" ({repeated:,} more with a text and links that are there already)"
         if unparsed:
@@ -315,15 +302,3 @@ def _json_segment(line: str, language: str | None) -> Segment:
         raise FormatError(f"expected the source as plain text or JSON with id and text, found {row}")
     segment = segment_from_record(record)
     return replace(segment, language=segment.language or language)
-
-
-def read_reference(path: PathLike, count: int) -> list[str]:
-    """The lines of a reference, one for each of so many segments."""
-    lines = [line for _, line in read_lines(path)]
-    if row := json_row(lines[0]) if lines else None:
-        raise InputError(path, 1, f"expected plain text, a line per segment, found {row}")
-    if len(lines) != count:
-        raise InputError(
-            path, len(lines) or None, f"expected {count} lines, one per segment, found {len(lines)}"
-        )
-    return lines

@@ -9,19 +9,23 @@ explanation = explain_candidate(campaign, "12", "best")
 explanation.write("why.svg")
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rypt.campaign.folder import Campaign
-from rypt.campaign.segment_lists import SegmentLists
 from rypt.campaign.settings import Scoring
 from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, Options, check_option
+from rypt.records import Candidate
 from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.learning import scorer_from_database
+from rypt.scoring.models import Percolation
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.scoring.scorer import Scorer, picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
 from rypt.texts.dialects.jsonl import original_texts
+from rypt.texts.lists import distinct, list_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,8 @@ class ScoringChoices:
     database: PathLike | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("model", MODELS),
-            ("unknown", UNKNOWN_AS),
-            ("ties", TIES),
-            ("hold_out", HOLD_OUT),
-        ):
+        choices = {"model": MODELS, "unknown": UNKNOWN_AS, "ties": TIES, "hold_out": HOLD_OUT}
+        for name, allowed in choices.items():
             if getattr(self, name) is not None:
                 check_option(name, getattr(self, name), allowed)
 
@@ -72,29 +72,34 @@ class ScoringChoices:
 
 
 DEFAULT_CHOICES = ScoringChoices()
+BEST = "best"
 PREPARED_LISTS = "prepared/lists/"  # where `rypt init` writes lists that it cut into tokens
 
 
-def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
-    """The scorer of a campaign's judgments; models with parameters learn them from the campaign's candidates."""
+def campaign_scorer(
+    campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES, segment: str | None = None
+) -> Scorer:
+    """The scorer of a campaign's judgments, for all candidates or those of a ``segment``."""
     settings = campaign.scoring
     model = choices.model or settings.model
     if choices.unknown and model != "percolation":
-        raise OptionError(
-            f"unknown is an option of the model percolation; the model {model} gives unknown "
-            "constituents a probability"
-        )
+        raise OptionError(f"unknown is an option of the model percolation, and the model is {model}")
     unknown, ties = choices.unknown or settings.unknown, choices.ties or settings.ties
     with campaign.database(choices.database) as db:
-        scorer = scorer_from_database(
-            campaign.trees,
-            db,
-            campaign.candidates if model == "table" else (),
-            model=model,
-            unknown=unknown,
-            ties=ties,
-            hold_out=choices.hold_out,
-        )
+        if segment is not None and model == "percolation":
+            tree = {segment: campaign.trees[segment]}
+            scorer = Scorer(tree, db.votes(segment), case=db.case, model=Percolation(unknown, ties))
+        else:
+            candidates = campaign.candidates if model == "table" else ()
+            scorer = scorer_from_database(
+                campaign.trees,
+                db,
+                candidates,
+                model=model,
+                unknown=unknown,
+                ties=ties,
+                hold_out=choices.hold_out,
+            )
     scorer.segmenter = campaign.settings.languages.segmenter
     return scorer
 
@@ -169,20 +174,53 @@ def explain_candidate(
     candidate of the segment it is. Numbers count from 0 the distinct candidates of the segment in the order of the
     lists. ``max_len`` is the length of the frontier to mark, by default that of the settings.
     """
-    part = campaign.part([segment])
-    if segment not in part.trees:
+    if segment not in campaign.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    lists = SegmentLists.read(part, segment)
-    number = lists.number_of(candidate)
-    learns = (choices.model or campaign.scoring.model) != "percolation"  # from all judgments
-    scorer = campaign_scorer(campaign if learns else part, choices)
+    lists = dict(zip(list_names(campaign.files.nbest), campaign.lists(segment), strict=True))
+    candidates = distinct(own for _, own in lists.values())
+    number = None if candidate == BEST else _number(segment, candidate, lists, candidates)
+    scorer = campaign_scorer(campaign, choices, segment)
     if number is None:
-        best, _ = picks(scorer.score(scorer.stats(lists.candidates)), lists.candidates)
+        best, _ = picks(scorer.score(scorer.stats(candidates)), candidates)
         number = best[segment]
-    with part.database(choices.database) as db:
+    with campaign.database(choices.database) as db:
         votes = db.votes(segment)
-    explanation = explain(
-        scorer, lists.candidates[number], votes, max_len=max_len or campaign.scoring.max_len
+    explanation = explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
+    holders = [name for name, (_, own) in lists.items() if _index(own, candidates[number]) is not None]
+    which = f" ({', '.join(holders)})" if len(lists) > 1 else ""
+    return replace(explanation, name=f"candidate {number}{which}")
+
+
+Lists = Mapping[str, tuple[str, Sequence[Candidate]]]  # by name, each with its file and its candidates
+
+
+def _number(segment: str, candidate: int | str, lists: Lists, candidates: Sequence[Candidate]) -> int:
+    """The number of a candidate among the distinct ones of its segment, given by its number or the name of a list.
+
+    Digits are a number: a list of such a name is called by its file's name.
+    """
+    if not candidates:
+        raise RyptError(f"segment {segment} has no candidate in the campaign's lists")
+    if re.fullmatch(r"-?\d+", str(candidate)):
+        if 0 <= int(candidate) < len(candidates):
+            return int(candidate)
+        total = sum(len(own) for _, own in lists.values())
+        repeated = f" ({total} in the lists, some of them repeated)" if total > len(candidates) else ""
+        count = f"{plural(len(candidates), 'candidate')}, numbered from 0 to {len(candidates) - 1}{repeated}"
+        raise RyptError(f"segment {segment} has {count}; there is no candidate {candidate}")
+    for name, (file, own) in lists.items():
+        if candidate in (name, Path(file).name):
+            if not own:
+                raise RyptError(f"the list {Path(file).name} has no candidate of segment {segment}")
+            return _index(candidates, own[0]) or 0
+    names = ", ".join(lists)
+    raise RyptError(
+        f"expected a candidate's number, {BEST} or the name of a list, found {candidate!r}; lists: {names}"
     )
-    return replace(explanation, name=lists.describe(number))
+
+
+def _index(candidates: Sequence[Candidate], wanted: Candidate) -> int | None:
+    """The number of the first candidate with the same text and links."""
+    key = wanted.text, wanted.alignment
+    return next((i for i, each in enumerate(candidates) if (each.text, each.alignment) == key), None)

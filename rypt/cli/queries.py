@@ -126,9 +126,9 @@ def queries(
     quiet: bool,
 ) -> None:
     """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
-    from rypt.campaign.asking import LabelPrice
-    from rypt.campaign.asking import queries as campaign_queries
     from rypt.campaign.folder import Campaign
+    from rypt.campaign.queries import LabelPrice
+    from rypt.campaign.queries import queries as campaign_queries
     from rypt.scoring.queries import QueryLimits
 
     limits = QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent)

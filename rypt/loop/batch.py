@@ -9,12 +9,11 @@ from typing import Any
 
 from hits.batches.reader import read_batch
 from hits.market.ledger import ledgers
-from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
+from rypt.campaign.queries import worthwhile
 from rypt.campaign.settings import LoopSettings
 from rypt.loop.steps import BatchPrice, Steps
 from rypt.scoring.queries import queries
-from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.phrases import phrase_key
 
@@ -45,8 +44,7 @@ def reuse(campaign: Campaign, name: str, select: str) -> Reuse:
     known = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in raised)
     left = queries(campaign.trees, campaign.candidates, judged=judged, max_len=max_len, case=case)
     if select == "value":
-        values = campaign_values(campaign, left, votes=campaign.settings.market.assignments)
-        return Reuse(len(raised), known, int((values > WORTHLESS).sum()))
+        left = worthwhile(campaign, left, votes=campaign.settings.market.assignments)
     return Reuse(len(raised), known, len(left))
 
 

@@ -20,16 +20,15 @@ from hits.results.numbers import CampaignNumbers, asked_comparisons, campaign_nu
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import alpha_of_codes
-from rypt.campaign.asking import campaign_values
 from rypt.campaign.folder import Campaign
 from rypt.campaign.kept import Kept, Numbers, kept_numbers
+from rypt.campaign.queries import worthwhile
 from rypt.database.judgments import JudgmentDatabase
 from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
 from rypt.loop.runner import known_budget, open_loop
 from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments, text_marks
 from rypt.records import Query
 from rypt.scoring.queries import open_queries
-from rypt.scoring.value import WORTHLESS
 from rypt.text import RyptError
 from rypt.texts.lists import distinct
 from rypt.texts.phrases import phrase_key
@@ -226,7 +225,7 @@ def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Number
         marks = Marks(votes, texts)
         changed = [name for name, counts in segments.items() if counts[:2] != marks.of(name)]
         if changed and kept.same_lists:
-            segments |= count_segments(campaign.part(changed), db, marks, watch)[0]
+            segments |= count_segments(campaign, db, marks, watch)[0]
         elif changed:  # all texts have been read
             segments |= count_segments(campaign, db, marks, watch, set(changed))[0]
         if not kept.same_database:
@@ -298,9 +297,7 @@ def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
     """How many questions a batch of the loop would ask, given its ``select``."""
     if campaign.settings.loop.select != "value" or not questions:
         return len(questions)
-    return int(
-        (campaign_values(campaign, questions, votes=campaign.settings.market.assignments) > WORTHLESS).sum()
-    )
+    return len(worthwhile(campaign, questions, votes=campaign.settings.market.assignments))
 
 
 def _spent(results: Results, numbers: CampaignNumbers) -> Spent:

@@ -94,16 +94,20 @@ def read_references(paths: Sequence[PathLike]) -> References:
     for i, file in enumerate(files):
         if file in files[:i]:
             raise InputError(file, None, "the same references are named twice")
-        lines = [line for _, line in read_lines(file)]
-        if not lines:
-            raise InputError(file, None, "expected references, found an empty file")
-        if row := json_row(lines[0]):
-            raise InputError(file, 1, f"expected plain text, a line per segment, found {row}")
-        if documents and len(lines) != len(documents[0]):
-            expected = f"expected {len(documents[0])} lines like {files[0]}"
-            raise InputError(file, len(lines), f"{expected}, found {len(lines)}")
-        documents.append(lines)
+        documents.append(read_reference(file, len(documents[0]) if documents else None))
     return References(documents, files)
+
+
+def read_reference(path: PathLike, count: int | None = None) -> list[str]:
+    """The lines of a file of references, as many as there are segments or other references."""
+    lines = [line for _, line in read_lines(path)]
+    if not lines:
+        raise InputError(path, None, "expected references, found an empty file")
+    if row := json_row(lines[0]):
+        raise InputError(path, 1, f"expected plain text, a line per segment, found {row}")
+    if count is not None and len(lines) != count:
+        raise InputError(path, len(lines), f"expected {count} lines, one per segment, found {len(lines)}")
+    return lines
 
 
 def reference_files(path: PathLike) -> list[PathLike]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rypt.campaign.folder import Campaign, create, read_reference, read_source
+from rypt.campaign.folder import Campaign, create, read_source
 from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
+from rypt.metrics.references import read_reference
 from rypt.options import PARSERS, TOKENS, check_option
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, new_folder, plural, unwatched

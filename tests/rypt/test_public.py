@@ -29,7 +29,7 @@ def test_names() -> None:
     assert set(rypt.__all__) == set(dir(rypt))
     for name in rypt.__all__:
         assert getattr(rypt, name) is not None
-    assert rypt.queries.__module__ == "rypt.campaign.asking"
+    assert rypt.queries.__module__ == "rypt.campaign.queries"
     assert rypt.score.__module__ == "rypt.campaign.scoring"
 
 

@@ -18,8 +18,8 @@ from hits.batches.page import fill, item_question
 from hits.batches.price import MTURK_FEES, NO_FEES, Fees, price
 from hits.records import Batch, BatchSettings, Kind
 from hits.simulate.page import ShownText, read_page
-from rypt.campaign.asking import worthwhile
 from rypt.campaign.folder import Campaign, create
+from rypt.campaign.queries import worthwhile
 from rypt.campaign.settings import Languages
 from rypt.records import Judgment, Label, Span, Votes
 from rypt.scoring.frontier import frontier

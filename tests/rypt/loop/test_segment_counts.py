@@ -56,33 +56,6 @@ def counted_by(campaign: Campaign) -> tuple[dict[str, object], list[set[str]]]:
     }, looked_at
 
 
-def test_only_segments_whose_votes_changed_are_counted_again(campaign: Campaign) -> None:
-    settle(campaign, 1001)
-    first, looked_at = counted_by(campaign)
-    assert looked_at == [set(campaign.trees)]
-    assert counted_by(campaign) == (first, [])
-    with JudgmentDatabase(campaign.path(campaign.files.database)) as db:
-        old = next(iter(db.judgments()))
-        db.add(
-            [
-                Judgment(old.segment, old.span, old.phrase, label, "new", "x")
-                for label in (Label.NO, Label.NOT_SURE)
-            ]
-        )
-    settle(campaign, 1002)
-    second, looked_at = counted_by(campaign)
-    assert looked_at == [{old.segment}]
-    assert second != first
-    with JudgmentDatabase(campaign.path(campaign.files.database)) as db:
-        db.exclude(old.worker, "test")
-        judged = {j.segment for j in db.judgments() if j.worker == old.worker}
-    settle(campaign, 1003)
-    third, looked_at = counted_by(campaign)
-    assert looked_at == [judged]
-    campaign.path(KEPT).unlink()
-    assert counted_by(campaign) == (third, [set(campaign.trees)])
-
-
 def write_list(campaign: Campaign, name: str, lines: list[str]) -> None:
     campaign.path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     os.utime(campaign.path(name), (1000, 1000))

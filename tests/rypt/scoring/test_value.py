@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from systems_world import make
 
-from rypt.campaign.asking import campaign_values, worthwhile
 from rypt.campaign.folder import Campaign
+from rypt.campaign.queries import worthwhile
 from rypt.database.exchange import import_file
 from rypt.records import Candidate, Query, Span, Votes
 from rypt.scoring.models import SeverityModel
@@ -131,19 +131,10 @@ def open_queries(campaign):
 
 def test_a_campaign_without_judgments_has_values(campaign):
     found = open_queries(campaign)
-    values = campaign_values(campaign, found)
-    assert len(values) == len(found) > 0
-    assert values.max() > WORTHLESS
-    assert campaign_values(campaign, []).tolist() == []
-
-
-def test_the_worthwhile_come_in_the_order_of_their_values(campaign):
-    found = open_queries(campaign)
-    values = dict(zip(found, campaign_values(campaign, found).tolist(), strict=True))
     ranked = worthwhile(campaign, found)
-    assert [query.value for query in ranked] == sorted(
-        (v for v in values.values() if v > WORTHLESS), reverse=True
-    )
+    values = [query.value for query in ranked]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] > WORTHLESS
     assert 0 < len(ranked) < len(found)
     alone = {
         (q.segment, q.span): sum(o.segment == q.segment and o.span == q.span for o in found) for q in found
@@ -151,6 +142,7 @@ def test_the_worthwhile_come_in_the_order_of_their_values(campaign):
     assert all(
         alone[q.segment, q.span] > 1 for q in ranked
     )  # where all have one phrase, nothing can be learnt
+    assert worthwhile(campaign, []) == []
 
 
 def test_judgments_change_values(campaign, tmp_path):

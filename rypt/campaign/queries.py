@@ -8,7 +8,6 @@ asked[0].phrase, asked[0].value
 asked.write("ask.csv", form="csv")           # with empty columns for label and worker
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,8 +16,8 @@ from typing import overload
 
 import numpy as np
 
-from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
+from rypt.csv_rows import csv_rows
 from rypt.database.votes import Votes, read_votes
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
@@ -155,16 +154,16 @@ def _refuse_filled(path: PathLike) -> None:
     """Refuse to write over a sheet that has labels, which may be nowhere else."""
     if str(path) == "-" or not Path(path).is_file():
         return
-    lines = [line for _, line in read_lines(path)]
-    separator = max(",;\t", key=lines[0].count) if lines else ","
-    for row in csv.DictReader(lines, delimiter=separator):
-        if (row.get("label") or "").strip():
-            raise InputError(
-                path,
-                None,
-                "expected a new file, found labels that somebody filled in; import them "
-                "with `rypt db import`, and name another file",
-            )
+    lines = list(read_lines(path))
+    separator = max(",;\t", key=lines[0][1].count) if lines else ","
+    rows = csv_rows(path, ((number, f"{line}\n") for number, line in lines), delimiter=separator)
+    _, names = next(rows, (0, []))
+    column = names.index("label") if "label" in names else len(names)
+    if any(row[column].strip() for _, row in rows if len(row) > column):
+        message = (
+            "expected a new file, found labels that somebody filled in; import them with `rypt db import`"
+        )
+        raise InputError(path, None, f"{message}, and name another file")
 
 
 def queries(
@@ -194,8 +193,9 @@ def queries(
     paid = None if amount is None else int(amount / price.each)
     if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
-    judged, votes, case = _judged(campaign)
-    places = judged.look_up(campaign.candidates, case)
+    with campaign.database() as db:
+        counted, case = read_votes(db), db.case
+    places = JudgedPhrases(Forest(campaign.trees), counted.keys).look_up(campaign.candidates, case)
     unjudged = open_queries(
         places,
         campaign.candidates,
@@ -205,45 +205,26 @@ def queries(
         case=case,
         watch=watch,
     )
-    useful = unjudged
-    if select == "value":
-        useful = _worthwhile(unjudged, _values(places, votes.counts(), unjudged, price.assignments))
+    useful = _by_value(unjudged, places, counted, price.assignments) if select == "value" else unjudged
     return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, case)
 
 
-def _judged(campaign: Campaign) -> tuple[JudgedPhrases, Votes, str]:
-    """The judged phrases of a campaign, the votes on them, and how phrases treat case."""
+def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> list[Query]:
+    """The queries whose answers may change which candidates are best, each with its value, the highest first.
+
+    ``votes`` is the number of workers who answer each.
+    """
     with campaign.database() as db:
-        votes = read_votes(db)
-        return JudgedPhrases(Forest(campaign.trees), votes.keys), votes, db.case
+        counted, case = read_votes(db), db.case
+    places = JudgedPhrases(Forest(campaign.trees), counted.keys).look_up(campaign.candidates, case)
+    return _by_value(unjudged, places, counted, votes)
 
 
-def _values(places: Places, counts: Floats, unjudged: Sequence[Query], votes: int) -> Floats:
-    """The value of each query by the severity model, whatever the campaign is scored by."""
-    if not unjudged:
-        return np.zeros(0)
+def _by_value(unjudged: Sequence[Query], places: Places, counted: Votes, votes: int) -> list[Query]:
+    """The queries that are worth something by the severity model, whatever the campaign is scored by."""
+    counts = counted.counts()
     model = SeverityModel.fit(places.judged, counts)
     rows = query_rows(unjudged, places)
-    return query_values(model, places.observe(counts), rows, len(unjudged), votes=votes)
-
-
-def campaign_values(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> Floats:
-    """The value of each query for picking among a campaign's candidates, given its judgments so far."""
-    if not unjudged:
-        return np.zeros(0)
-    judged, given, case = _judged(campaign)
-    return _values(judged.look_up(campaign.candidates, case), given.counts(), unjudged, votes)
-
-
-def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1) -> list[Query]:
-    """The queries whose answers may change which candidates are best, each with its value, the highest first."""
-    return _worthwhile(unjudged, campaign_values(campaign, unjudged, votes=votes))
-
-
-def _worthwhile(unjudged: Sequence[Query], values: Floats) -> list[Query]:
-    useful = np.flatnonzero(values > WORTHLESS)
-    order = useful[np.argsort(-values[useful], kind="stable")]
-    return [
-        replace(unjudged[i], value=value)
-        for i, value in zip(order.tolist(), values[order].tolist(), strict=True)
-    ]
+    values = query_values(model, places.observe(counts), rows, len(unjudged), votes=votes)
+    order = np.argsort(-values, kind="stable").tolist()
+    return [replace(unjudged[i], value=float(values[i])) for i in order if values[i] > WORTHLESS]
