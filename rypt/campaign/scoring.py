@@ -178,7 +178,7 @@ def explain_candidate(
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
     lists = dict(zip(list_names(campaign.files.nbest), campaign.lists(segment), strict=True))
-    candidates = distinct(own for _, own in lists.values())
+    candidates = distinct(listed for _, listed in lists.values())
     number = None if candidate == BEST else _number(segment, candidate, lists, candidates)
     scorer = campaign_scorer(campaign, choices, segment)
     if number is None:
@@ -187,7 +187,7 @@ def explain_candidate(
     with campaign.database(choices.database) as db:
         votes = db.votes(segment)
     explanation = explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
-    holders = [name for name, (_, own) in lists.items() if _index(own, candidates[number]) is not None]
+    holders = [name for name, (_, listed) in lists.items() if _index(listed, candidates[number]) is not None]
     which = f" ({', '.join(holders)})" if len(lists) > 1 else ""
     return replace(explanation, name=f"candidate {number}{which}")
 
@@ -205,15 +205,15 @@ def _number(segment: str, candidate: int | str, lists: Lists, candidates: Sequen
     if re.fullmatch(r"-?\d+", str(candidate)):
         if 0 <= int(candidate) < len(candidates):
             return int(candidate)
-        total = sum(len(own) for _, own in lists.values())
+        total = sum(len(listed) for _, listed in lists.values())
         repeated = f" ({total} in the lists, some of them repeated)" if total > len(candidates) else ""
         count = f"{plural(len(candidates), 'candidate')}, numbered from 0 to {len(candidates) - 1}{repeated}"
         raise RyptError(f"segment {segment} has {count}; there is no candidate {candidate}")
-    for name, (file, own) in lists.items():
+    for name, (file, listed) in lists.items():
         if candidate in (name, Path(file).name):
-            if not own:
+            if not listed:
                 raise RyptError(f"the list {Path(file).name} has no candidate of segment {segment}")
-            return _index(candidates, own[0]) or 0
+            return _index(candidates, listed[0]) or 0
     names = ", ".join(lists)
     raise RyptError(
         f"expected a candidate's number, {BEST} or the name of a list, found {candidate!r}; lists: {names}"

@@ -57,7 +57,7 @@ def test_files_that_do_not_fit(tmp_path, monkeypatch):
     write(tmp_path, "ref.1", text="a\n")
     write(tmp_path, "empty", text="")
     for names, message in (
-        (["ref"], r"ref\.1:1: expected 2 lines like .*ref\.0, found 1"),
+        (["ref"], r"ref\.1:1: expected 2 lines, one per segment, found 1"),
         (["empty"], "empty: expected references, found an empty file"),
         (["same", "same.1"], r"same\.1: the same references are named twice"),
         (["nowhere/ref"], "nowhere/ref: no such file"),
