@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hits.compare.pool import PoolReport
     from hits.compare.scores import OutcomeReport
     from rypt.campaign.folder import Campaign
-    from rypt.picks.choose import Pick
     from rypt.picks.metrics import PickMetric
     from rypt.ratings.rated_campaign import RatedCampaign, RatingsFile
+    from rypt.scoring.scorer import Pick
 
 FILE = click.Path(dir_okay=False)
 OF_SCORES = (

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hits.batches.markup import highlight, html_templates, text_direction
 from hits.compare.picks import Disagreement, rejected_words
-from rypt.picks.choose import Pick
-from rypt.scoring.scorer import Scorer
+from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import PathLike, RyptError, open_output
 
 

@@ -9,11 +9,10 @@ from hits.asking.outputs import same_text
 from hits.asking.questions import BatchOptions, first_references
 from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign.folder import Campaign
-from rypt.picks.choose import Pick
 from rypt.records import Candidate
 from rypt.scoring.percolation import NO
 from rypt.scoring.phrase_keys import candidate_links
-from rypt.scoring.scorer import Scorer
+from rypt.scoring.scorer import Pick, Scorer
 from rypt.texts.phrases import phrase_of
 
 Picks = Mapping[str, Pick]  # segment → pick

@@ -23,8 +23,7 @@ from hits.compare.words import (
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import check_option
-from rypt.picks.documents import find_documents, half_of, need_documents
-from rypt.picks.evidence import read_evidence
+from rypt.picks.evidence import find_documents, half_of, need_documents, read_evidence
 from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
@@ -50,7 +49,7 @@ class HeldOutScores:
     tried on labels that say nothing; with ``ceiling`` (None: where raters are divided) the judging raters' own scores
     are compared, too, alone and with chrF where they are equal. ``half`` ("first", "second") counts only that half of
     the documents, ``unit`` "document" makes intervals over documents; ``documents`` is their file
-    (`rypt.picks.documents`), by default the one beside the campaign's source.
+    (`rypt.picks.evidence`), by default the one beside the campaign's source.
     """
 
     path: PathLike

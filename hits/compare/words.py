@@ -10,7 +10,7 @@ from hits.compare.tables import gain
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import Term, parse_spec
 from rypt.options import MODELS, scoring_words
-from rypt.picks.heldout import CONTROLS
+from rypt.picks.held_out import CONTROLS
 from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import BOUNDS, Outcome
 from rypt.text import RyptError

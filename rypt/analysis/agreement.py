@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import nan
 
-import numpy as np
-
-from rypt.arrays import Ints
-
 Triple = tuple[Hashable, Hashable, Hashable]
 Units = dict[Hashable, dict[Hashable, Hashable]]
 
@@ -67,41 +63,14 @@ def krippendorff_alpha(answers: Iterable[Triple]) -> float:
     """
     totals: Counter[Hashable] = Counter()
     disagreement = 0.0
-    for given in by_question(answers).values():
-        size = len(given)
-        if size < 2:
-            continue
-        counts = Counter(given.values())
-        totals.update(counts)
-        disagreement += (size * size - sum(count * count for count in counts.values())) / (size - 1)
-    total = sum(totals.values())
-    expected = total * total - sum(count * count for count in totals.values())
+    for unit in by_question(answers).values():
+        if len(unit) > 1:
+            counts = Counter(unit.values())
+            totals.update(counts)
+            disagreement += (len(unit) ** 2 - sum(count**2 for count in counts.values())) / (len(unit) - 1)
+    total = totals.total()
+    expected = total**2 - sum(count**2 for count in totals.values())
     return 1.0 - (total - 1) * disagreement / expected if expected else nan
-
-
-def alpha_of_codes(answers: Ints) -> float:
-    """`krippendorff_alpha` of many answers: rows of question, worker and answer, as numbers, in order.
-
-    >>> alpha_of_codes(np.array([(1, 0, 2), (1, 1, 2), (2, 0, 0), (2, 1, 0), (3, 0, 0)]))
-    1.0
-    """
-    if not len(answers):
-        return nan
-    _, first, question = np.unique(answers[:, 0], return_index=True, return_inverse=True)
-    pair = question.reshape(-1) * (int(answers[:, 1].max()) + 1) + answers[:, 1]
-    last = len(pair) - 1 - np.unique(pair[::-1], return_index=True)[1]
-    counts = np.zeros((len(first), int(answers[:, 2].max()) + 1), np.int64)
-    np.add.at(counts, (question.reshape(-1)[last], answers[last, 2]), 1)
-    counts = counts[np.argsort(first)]
-    sizes = counts.sum(axis=1)
-    counts, sizes = counts[sizes > 1], sizes[sizes > 1]
-    totals = counts.sum(axis=0)
-    total = int(totals.sum())
-    expected = total * total - int((totals * totals).sum())
-    if not expected:
-        return nan
-    disagreement = np.cumsum((sizes * sizes - (counts * counts).sum(axis=1)) / (sizes - 1))[-1]
-    return float(1.0 - (total - 1) * float(disagreement) / expected)
 
 
 def mean_pairwise_kappa(answers: Iterable[Triple]) -> float:
@@ -109,13 +78,16 @@ def mean_pairwise_kappa(answers: Iterable[Triple]) -> float:
 
     Pairs without a kappa (no question in common, or both gave one and the same answer throughout) are left out.
     """
-    weighted, weights = 0.0, 0
-    for pairs in _common_answers(answers).values():
-        kappa, size = cohen_kappa(pairs), pairs.total()
-        if kappa == kappa:
-            weighted += size * kappa
-            weights += size
-    return weighted / weights if weights else nan
+    order: dict[Hashable, int] = {}
+    pairs: dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]] = defaultdict(Counter)
+    for unit in by_question(answers).values():
+        for worker in unit:
+            order.setdefault(worker, len(order))
+        for first, second in combinations(sorted(unit, key=order.__getitem__), 2):
+            pairs[first, second][unit[first], unit[second]] += 1
+    kappas = [(cohen_kappa(counts), counts.total()) for counts in pairs.values()]
+    known = [(kappa, size) for kappa, size in kappas if kappa == kappa]
+    return sum(kappa * size for kappa, size in known) / sum(size for _, size in known) if known else nan
 
 
 def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> float:
@@ -127,27 +99,12 @@ def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> float:
     total = pairs.total()
     first: Counter[Hashable] = Counter()
     second: Counter[Hashable] = Counter()
-    same = 0
     for (a, b), count in pairs.items():
         first[a] += count
         second[b] += count
-        same += count * (a == b)
+    same = sum(count for (a, b), count in pairs.items() if a == b)
     chance = sum(count * second[answer] for answer, count in first.items())  # times total squared
-    return (total * same - chance) / (total * total - chance) if total * total > chance else nan
-
-
-def _common_answers(
-    answers: Iterable[Triple],
-) -> dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]]:
-    """For each pair of workers, how often they gave each pair of answers to the same question."""
-    order: dict[Hashable, int] = {}
-    pairs: dict[tuple[Hashable, Hashable], Counter[tuple[Hashable, Hashable]]] = defaultdict(Counter)
-    for given in by_question(answers).values():
-        for worker in given:
-            order.setdefault(worker, len(order))
-        for first, second in combinations(sorted(given, key=order.__getitem__), 2):
-            pairs[first, second][given[first], given[second]] += 1
-    return pairs
+    return (total * same - chance) / (total**2 - chance) if total**2 > chance else nan
 
 
 def share_agreeing(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5) -> float:
@@ -156,7 +113,5 @@ def share_agreeing(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5)
     >>> share_agreeing([(q, w, "YES" if w < q else "NO") for q in (2, 4) for w in range(5)])
     0.5
     """
-    tops = [
-        max(Counter(given.values()).values()) for given in by_question(answers).values() if len(given) == of
-    ]
+    tops = [max(Counter(unit.values()).values()) for unit in by_question(answers).values() if len(unit) == of]
     return sum(top >= at_least for top in tops) / len(tops) if tops else nan

@@ -9,17 +9,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+from tabulate import tabulate
+
 from rypt.analysis.agreement import Agreement, agreement
-from rypt.analysis.curve import CurvePoint, percolation_curve
-from rypt.analysis.heldout import DisjointSystems, DisjointWorkers
-from rypt.analysis.redundancy import ListCounts, Redundancy, redundancy
+from rypt.analysis.held_out import CurvePoint, HeldOutSystems, HeldOutWorkers, percolation_curve
+from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy, redundancy
+from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
-from rypt.database.judgments import JudgmentDatabase
 from rypt.database.simulation import simulated_note
+from rypt.database.votes import Votes, read_votes
 from rypt.options import check_held_out
 from rypt.records import Candidate
+from rypt.scoring.forest import Forest
+from rypt.scoring.observations import JudgedPhrases, Places
 from rypt.signature import rypt_version, signature
-from rypt.text import RyptError, Watch, unwatched
+from rypt.text import PathLike, RyptError, Watch, unwatched
 from rypt.texts.lists import list_system, lists_without
 
 Lists = Sequence[tuple[str, Sequence[Candidate]]]
@@ -59,24 +64,22 @@ class Analysis:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are not known are null."""
-        record: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda _: None)
-        counted = record["redundancy"]
-        pairs = zip(
-            [counted["total"], *counted["lists"]],
-            [self.redundancy.total, *self.redundancy.lists],
-            strict=True,
-        )
-        for row, counts in pairs:
-            _add_ratios(row, counts)
-        return record
+        record = {**asdict(self), "redundancy": self.redundancy.as_dict()}
+        known: dict[str, Any] = json.loads(json.dumps(record), parse_constant=lambda _: None)
+        return known
 
-
-def _add_ratios(row: dict[str, Any], counts: ListCounts) -> None:
-    for name in ("everywhere", "frontier"):
-        reuse = getattr(counts, name)
-        for ratio in ("served", "phrases_each"):
-            value = getattr(reuse, ratio)
-            row[name][ratio] = None if value != value else value
+    def text(self) -> str:
+        """The whole analysis as text."""
+        parts = [redundancy_text(self.redundancy)]
+        if self.held_out:
+            held = self.held_out
+            parts.append(
+                f"percolation: judgments of {held.judging} of {len(held.groups)} {held.way}s on the frontier of each "
+                f"maxLen, checked by those of the others, {held.splits} random splits"
+            )
+            parts += [curve_table(self.curve), models_table(self.curve)]
+        parts.append(agreement_text(self.agreement))
+        return "\n\n".join([*parts, "\n".join([*self.notes, self.signature])])
 
 
 def analyze(
@@ -100,106 +103,161 @@ def analyze(
         check_held_out(hold_out, WAYS)
     max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
-        lists = lists_without(campaign.lists(), judged_only, db.groups("origin"))
-        judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
-        total = len({c.segment for _, candidates in lists for c in candidates})
-        counted = redundancy(
-            campaign.trees,
-            lists,
-            max_len=max_len,
-            judged=judged,
-            case=db.case,
-            watch=lambda segments: watch(segments, "phrases", total),
-        )
-        division, way, notes = _division(campaign, db, lists, hold_out)
-        held_out, curve = None, []
-        if division is not None:
-            held_out = HeldOutGroups(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
-            curve = percolation_curve(
-                division,
-                range(1, longest + 1),
-                splits=splits,
-                judging=held_out.judging,
-                seed=seed,
-                ties=ties,
-                models=models,
-                watch=lambda divided: watch(divided, "splits", splits),
-            )
-            if not any(point.percolated.checked for point in curve):
-                notes.append(UNCHECKED)
-        simulated = simulated_note(db)
-        notes += [simulated] if simulated else []
+        votes, case, simulated = read_votes(db), db.case, simulated_note(db)
         agreed = agreement(db.counted_answers())
-        case = db.case
-    judging = f"{held_out.judging}of{len(held_out.groups)}" if held_out else None
+    lists = lists_without(campaign.lists(), judged_only, votes.origins)
+    candidates = [candidate for _, some in lists for candidate in some]
+    places = JudgedPhrases(Forest(campaign.trees), votes.keys).look_up(candidates, case)
+    counted = redundancy(lists, places, max_len)
+    division, way, notes = _division(campaign.path(campaign.files.database), votes, lists, places, hold_out)
+    held_out, curve = None, []
+    if division is not None:
+        held_out = HeldOutGroups(way, division.groups, (len(division.groups) + 1) // 2, splits, seed)
+        curve = percolation_curve(
+            division,
+            range(1, longest + 1),
+            splits=splits,
+            judging=held_out.judging,
+            seed=seed,
+            ties=ties,
+            table=models,
+            watch=lambda divided: watch(divided, "splits", splits),
+        )
+        if not any(point.percolated.checked for point in curve):
+            notes.append(UNCHECKED)
+    notes += [simulated] if simulated else []
     signed = signature(
         "analysis",
         max_len=max_len,
         hold_out=way if held_out else None,
-        judging=judging,
+        judging=f"{held_out.judging}of{len(held_out.groups)}" if held_out else None,
         splits=splits if held_out else None,
         judged_only=",".join(sorted(judged_only)) or None,
         seed=seed,
         ties=ties,
         case=case,
-        n=total,
+        n=len({candidate.segment for candidate in candidates}),
         version=rypt_version(),
     )
     return Analysis(counted, held_out, curve, agreed, notes, signed, simulated)
 
 
 def _division(
-    campaign: Campaign, db: JudgmentDatabase, lists: Lists, hold_out: str | None
-) -> tuple[DisjointSystems | DisjointWorkers | None, str, list[str]]:
-    """How to divide the judgments, or None and a note that says why not."""
-    workers, origins = (db.groups(column) for column in ("worker", "origin"))
-    systems = systems_of(lists, origins)
-    if hold_out == "worker" or (hold_out is None and len(workers) > 1):
-        if len(workers) < 2:
+    database: PathLike, votes: Votes, lists: Lists, places: Places, hold_out: str | None
+) -> tuple[HeldOutSystems | HeldOutWorkers | None, str, list[str]]:
+    """How to divide the judgments, with notes; or None and a note that says why not."""
+    systems = outputs_of(lists, votes.origins)
+    if hold_out == "worker" or (hold_out is None and len(votes.workers) > 1):
+        if len(votes.workers) < 2:
             raise RyptError(
-                f"{db.path}: expected judgments of at least two workers to hold some out, found "
-                f"{len(workers)}"
+                f"{database}: expected judgments of at least two workers to hold some out, found "
+                f"{len(votes.workers)}"
             )
-        candidates = list({(c.segment, c.text, c.alignment): c for _, some in lists for c in some}.values())
-        by_worker = DisjointWorkers(
-            campaign.trees, candidates, workers, lambda names: db.votes(workers=names), case=db.case
-        )
-        return by_worker, "worker", []
+        candidates = [c for _, some in lists for c in some]
+        distinct = {(c.segment, c.text, c.alignment): i for i, c in reversed(list(enumerate(candidates)))}
+        chosen = np.array(sorted(distinct.values()), np.int64)
+        return HeldOutWorkers(votes, places.take(chosen)), "worker", []
     if hold_out == "system" or len(systems) > 1:
         if len(systems) < 2:
             raise RyptError(
-                f"{db.path}: expected judgments whose origins are systems, and for at least two of them a list named "
+                f"{database}: expected judgments whose origins are systems, and for at least two of them a list named "
                 f"after it (SYSTEM.jsonl), found {len(systems)}"
             )
-        left = [origin for origin in origins if origin not in systems]
+        left = [origin for origin in votes.origins if origin not in systems]
         notes = [f"judged but without a list, so never scored: {', '.join(left[:5])}"] if left else []
-        return _by_system(campaign, db, systems, left), "system", notes
-    why = (
-        "no judgments yet" if not workers else "all judgments are of one worker and of fewer than two systems"
-    )
+        return HeldOutSystems(votes, places, systems), "system", notes
+    why = "all judgments are of one worker and of fewer than two systems"
+    why = why if votes.workers else "no judgments yet"
     return None, "", [f"percolation cannot be checked against held-out judgments: {why}"]
 
 
-def _by_system(
-    campaign: Campaign,
-    db: JudgmentDatabase,
-    systems: Mapping[str, Sequence[Candidate]],
-    left: Collection[str],
-) -> DisjointSystems:
-    return DisjointSystems(
-        campaign.trees, systems, lambda names: db.votes(origins=names), judged_only=left, case=db.case
+def outputs_of(lists: Lists, origins: Collection[str]) -> Mapping[str, Ints]:
+    """The candidates of each origin that a list is named after, by number; if two names fit, the longer one counts.
+
+    >>> outputs = outputs_of([("out/JHU.2.jsonl", [Candidate("1", "a", "")]), ("dev.nbest", [])], ["JHU", "JHU.2"])
+    >>> {system: numbers.tolist() for system, numbers in outputs.items()}
+    {'JHU.2': [0]}
+    """
+    outputs: dict[str, list[int]] = {}
+    start = 0
+    for name, candidates in lists:
+        if system := list_system(name, origins):
+            outputs.setdefault(system, []).extend(range(start, start + len(candidates)))
+        start += len(candidates)
+    return {system: np.array(numbers, np.int64) for system, numbers in outputs.items()}
+
+
+def redundancy_text(counted: Redundancy) -> str:
+    """A row for each list: candidates, and phrases of all constituents and of the frontier's; and their reuse."""
+    frontier = f"frontier({counted.max_len})"
+    names = ("list", "candidates", "new", "phrases", "new", frontier, "new", "of these labelled")
+    total = counted.total
+    rows = [_row(one) for one in (*counted.lists, *([total] if len(counted.lists) != 1 else []))]
+    table = tabulate(rows, names, disable_numparse=True, colalign=("left", *["right"] * (len(names) - 1)))
+    return (
+        f"{table}\n\n{total.new:,} of {total.candidates:,} candidates are different\n"
+        f"all constituents: {_reuse(total.everywhere)}\nfrontier of {counted.max_len}: {_reuse(total.frontier)}"
     )
 
 
-def systems_of(lists: Lists, origins: Collection[str]) -> dict[str, list[Candidate]]:
-    """The candidates of each origin that a list is named after; if two names fit, the longer one counts.
+def _row(counts: ListCounts) -> tuple[str, ...]:
+    everywhere, frontier = counts.everywhere, counts.frontier
+    phrases = (everywhere.occurrences, everywhere.unique, frontier.occurrences, frontier.unique)
+    numbers = (counts.candidates, counts.new, *phrases, frontier.labelled)
+    return counts.name, *(f"{number:,}" for number in numbers)
 
-    >>> found = systems_of([("out/JHU.2.jsonl", [Candidate("1", "a", "")]), ("out/dev.nbest", [])], ["JHU", "JHU.2"])
-    >>> {system: len(candidates) for system, candidates in found.items()}
-    {'JHU.2': 1}
-    """
-    systems: dict[str, list[Candidate]] = {}
-    for name, candidates in lists:
-        if system := list_system(name, origins):
-            systems.setdefault(system, []).extend(candidates)
-    return systems
+
+def _reuse(reuse: PhraseReuse) -> str:
+    if not reuse.unique:
+        return "no phrases"
+    return (
+        f"{reuse.occurrences:,} phrases, {reuse.unique:,} different ({reuse.unique / reuse.occurrences:.1%}), "
+        f"{reuse.phrases_each:.2f} a constituent; one label serves {reuse.served:.1f} places; "
+        f"{reuse.labelled:,} have a label"
+    )
+
+
+def curve_table(curve: Sequence[CurvePoint]) -> str:
+    """Coverage and the accuracy of percolated labels for each maxLen, in per cent (Figure 3)."""
+    names = ["maxLen", "before", "after", "from YES", "from NO", "accuracy", "of YES", "of NO", "always YES"]
+    rows = []
+    for p in curve:
+        coverage = (p.before, p.after, p.from_yes, p.from_no)
+        right = (p.percolated.percolation, p.yes_right, p.no_right, p.percolated.always_yes)
+        rows.append((p.max_len, *coverage, *right))
+    return _per_cent(names, rows)
+
+
+def models_table(curve: Sequence[CurvePoint]) -> str:
+    """Accuracies of percolation and of the table, on percolated labels and on all constituents without a judgment."""
+    methods = ["always YES", "percolation", "table"]
+    rows = []
+    for point in curve:
+        checks = (point.percolated, point.unlabelled)
+        accuracies = [(one.checked, one.always_yes, one.percolation, one.table) for one in checks]
+        rows.append((point.max_len, *accuracies[0], *accuracies[1]))
+    return _per_cent(["maxLen", "percolated:", *methods, "unlabelled:", *methods], rows)
+
+
+def _per_cent(names: Sequence[str], rows: Sequence[tuple[float, ...]]) -> str:
+    """Shares in per cent, counts as they are, a dash for what is not known."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    return str(tabulate(cells, names, disable_numparse=True, stralign="right"))
+
+
+def _cell(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if value != value else f"{100 * value:.1f}"
+
+
+def agreement_text(agreed: Agreement) -> str:
+    """How far workers agree."""
+    if not agreed.answers:
+        return "agreement: no judgments"
+    alpha, kappa = ("-" if value != value else f"{value:.3f}" for value in (agreed.alpha, agreed.kappa))
+    text = f"{agreed.answers:,} answers of workers about {agreed.questions:,} keys; alpha {alpha}"
+    text = f"agreement: {text}, mean pairwise kappa {kappa}"
+    if agreed.same != agreed.same:
+        return text
+    return f"{text}, at least {agreed.at_least} of {agreed.of} agree on {agreed.same:.1%}"

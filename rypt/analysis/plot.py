@@ -1,11 +1,11 @@
-"""Pictures of an analysis: how much labels are reused, and the paper's Figure 3 with the models beside it."""
+"""Pictures of an analysis: how much labels are reused, and the paper's Figure 3 with the table beside it."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rypt.analysis.curve import CurvePoint
+from rypt.analysis.held_out import CurvePoint
 from rypt.analysis.redundancy import Redundancy
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
@@ -25,8 +25,10 @@ BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE = (
 def plot_analysis(
     path: PathLike, counted: Redundancy, curve: Sequence[CurvePoint], *, note: str = ""
 ) -> None:
-    """Plot the redundancy of the lists and, if there is a curve, Figure 3 and the models' accuracy."""
-    figure, panels = _figure(3 if curve else 1)
+    """Plot the redundancy of the lists and, if there is a curve, Figure 3 and the table's accuracy."""
+    columns = 3 if curve else 1
+    figure = new_figure(6.0 * columns, 5.0)
+    panels = figure.subplots(1, columns, squeeze=False)[0]
     if note:
         figure.suptitle(note, color=RED, fontsize="medium")
     _draw_redundancy(panels[0], counted)
@@ -34,19 +36,6 @@ def plot_analysis(
         _draw_curve(panels[1], curve)
         _draw_models(panels[2], curve)
     save_picture(figure, path)
-
-
-def plot_curve(path: PathLike, curve: Sequence[CurvePoint]) -> None:
-    """Figure 3, with the baseline it lacks, and the models' accuracy."""
-    figure, panels = _figure(2)
-    _draw_curve(panels[0], curve)
-    _draw_models(panels[1], curve)
-    save_picture(figure, path)
-
-
-def _figure(columns: int) -> tuple[Any, Any]:
-    figure = new_figure(6.0 * columns, 5.0)
-    return figure, figure.subplots(1, columns, squeeze=False)[0]
 
 
 def _draw_redundancy(panel: Any, counted: Redundancy) -> None:

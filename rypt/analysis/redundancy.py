@@ -4,19 +4,15 @@ The paper's argument for the metric (sections 4 and 8): a label belongs to (segm
 candidates are redundant, so few labels serve many candidates, and later iterations of MERT need few new ones.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from rypt.records import Candidate, Span
-from rypt.scoring.frontier import frontier
-from rypt.scoring.phrase_keys import candidate_links
-from rypt.scoring.queries import Key
-from rypt.text import FormatError, tokenize
-from rypt.texts.phrases import normalize, phrase_of
-from rypt.texts.trees import SourceTree
+import numpy as np
 
-SegmentWatch = Callable[[Iterable[str]], Iterable[str]]
+from rypt.arrays import Ints
+from rypt.records import Candidate
+from rypt.scoring.observations import Places
 
 
 @dataclass(slots=True)
@@ -41,13 +37,6 @@ class PhraseReuse:
         """How many different phrases a constituent has."""
         return self.unique / self.constituents if self.constituents else float("nan")
 
-    def add(self, other: "PhraseReuse") -> None:
-        """Add what was counted elsewhere."""
-        self.occurrences += other.occurrences
-        self.unique += other.unique
-        self.labelled += other.labelled
-        self.constituents += other.constituents
-
 
 @dataclass(slots=True)
 class ListCounts:
@@ -63,6 +52,12 @@ class ListCounts:
     everywhere: PhraseReuse = field(default_factory=PhraseReuse)
     frontier: PhraseReuse = field(default_factory=PhraseReuse)
 
+    def as_dict(self) -> dict[str, Any]:
+        record = asdict(self)
+        for name, reuse in (("everywhere", self.everywhere), ("frontier", self.frontier)):
+            record[name] |= {"served": reuse.served, "phrases_each": reuse.phrases_each}
+        return record
+
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
@@ -72,79 +67,42 @@ class Redundancy:
     lists: list[ListCounts]
     total: ListCounts
 
+    def as_dict(self) -> dict[str, Any]:
+        lists = [one.as_dict() for one in self.lists]
+        return {"max_len": self.max_len, "lists": lists, "total": self.total.as_dict()}
 
-def redundancy(
-    trees: Mapping[str, SourceTree | None],
-    lists: Sequence[tuple[str, Sequence[Candidate]]],
-    *,
-    max_len: int = 4,
-    judged: Collection[Key] = (),
-    case: str = "lower",
-    watch: SegmentWatch = lambda segments: segments,
-) -> Redundancy:
+
+def redundancy(lists: Sequence[tuple[str, Sequence[Candidate]]], places: Places, max_len: int) -> Redundancy:
     """Count candidates and phrases of lists in their order, such as the iterations of a MERT run.
 
-    A candidate is new when no candidate before has its text and its alignment. Segments without a parse count only as
-    candidates. ``judged`` are keys with a label.
+    ``places`` are those of all candidates, list after list, where judged phrases were looked up. A candidate is new
+    when no candidate before has its text and its alignment. Segments without a parse count only as candidates.
     """
-    counts = [ListCounts(name) for name, _ in lists]
-    by_segment: dict[str, list[tuple[int, Candidate]]] = defaultdict(list)
-    for number, (_, candidates) in enumerate(lists):
-        for candidate in candidates:
-            by_segment[candidate.segment].append((number, candidate))
-    for segment in watch(by_segment):
-        if segment not in trees:
-            raise FormatError(f"segment {segment!r} of a candidate is not known")
-        _count_segment(trees[segment], by_segment[segment], counts, max_len, judged, case)
-    total = ListCounts("all")
-    for one in counts:
-        total.candidates += one.candidates
-        total.new += one.new
-        total.everywhere.add(one.everywhere)
-        total.frontier.add(one.frontier)
+    sizes = [len(candidates) for _, candidates in lists]
+    identities = [(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates]
+    whose = np.repeat(np.arange(len(lists)), sizes)  # the list of each candidate
+    first = {identity: i for i, identity in reversed(list(enumerate(identities)))}
+    new = np.bincount(whose[sorted(first.values())], minlength=len(lists)).tolist()
+    of_place = np.repeat(whose, np.diff(places.offsets))
+    aligned = np.flatnonzero(places.numbers != 0)
+    on_frontier = aligned[places.forest.on_frontier(max_len)[places.nodes[aligned]]]
+    everywhere, frontier = (_reuse(places, at, of_place, len(lists)) for at in (aligned, on_frontier))
+    rows = zip([name for name, _ in lists], sizes, new, everywhere, frontier, strict=True)
+    counts = [ListCounts(*row) for row in rows]
+    total = ListCounts("all", sum(sizes), len(first), *(_sum(reuses) for reuses in (everywhere, frontier)))
     return Redundancy(max_len, counts, total)
 
 
-def _count_segment(
-    tree: SourceTree | None,
-    candidates: Sequence[tuple[int, Candidate]],
-    counts: Sequence[ListCounts],
-    max_len: int,
-    judged: Collection[Key],
-    case: str,
-) -> None:
-    on_frontier = {tree.constituents[i].span for i in frontier(tree, max_len)} if tree else set()
-    known: dict[tuple[str, str | None], tuple[int, int]] = {}
-    phrases: dict[Span, set[str]] = defaultdict(set)
-    for number, candidate in candidates:
-        mine = counts[number]
-        mine.candidates += 1
-        identity = (candidate.text, candidate.alignment)
-        if identity not in known:
-            mine.new += 1
-            places = [mine.everywhere.occurrences, mine.frontier.occurrences]
-            for span, phrase in _phrases(tree, candidate, case):
-                reuses = (mine.everywhere, mine.frontier) if span in on_frontier else (mine.everywhere,)
-                seen = phrases[span]
-                for reuse in reuses:
-                    reuse.occurrences += 1
-                    if phrase not in seen:
-                        reuse.unique += 1
-                        reuse.constituents += not seen
-                        reuse.labelled += (candidate.segment, span, phrase) in judged
-                seen.add(phrase)
-            known[identity] = mine.everywhere.occurrences - places[0], mine.frontier.occurrences - places[1]
-        else:
-            mine.everywhere.occurrences += known[identity][0]
-            mine.frontier.occurrences += known[identity][1]
+def _reuse(places: Places, at: Ints, of_place: Ints, lists: int) -> list[PhraseReuse]:
+    """The phrases at some places, by list; what is counted once counts for the list where it comes first."""
+    _, phrases = np.unique(places.numbers[at], return_index=True)
+    _, constituents = np.unique(places.nodes[at], return_index=True)
+    labelled = phrases[places.rows[at[phrases]] >= 0]
+    counted = (np.arange(len(at)), phrases, labelled, constituents)
+    columns = [np.bincount(of_place[at[each]], minlength=lists).tolist() for each in counted]
+    return [PhraseReuse(*row) for row in zip(*columns, strict=True)]
 
 
-def _phrases(tree: SourceTree | None, candidate: Candidate, case: str) -> Iterator[tuple[Span, str]]:
-    """The phrase of each constituent with which something is aligned."""
-    if tree is None:
-        return
-    tokens, linked = tokenize(normalize(candidate.text, case)), candidate_links(candidate, tree)
-    for constituent in tree.constituents:
-        phrase = phrase_of(constituent.span, linked, tokens)
-        if phrase is not None:
-            yield constituent.span, phrase.text
+def _sum(reuses: Sequence[PhraseReuse]) -> PhraseReuse:
+    names = ("occurrences", "unique", "labelled", "constituents")
+    return PhraseReuse(*(sum(getattr(reuse, name) for reuse in reuses) for name in names))

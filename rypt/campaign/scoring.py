@@ -22,7 +22,7 @@ from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.learning import scorer_from_database
 from rypt.scoring.models import Percolation
 from rypt.scoring.report import ScoreReport, score_report
-from rypt.scoring.scorer import Scorer, picks
+from rypt.scoring.scorer import Scorer, best_picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
 from rypt.texts.dialects.jsonl import original_texts
 from rypt.texts.lists import distinct, list_names
@@ -182,8 +182,8 @@ def explain_candidate(
     number = None if candidate == BEST else _number(segment, candidate, lists, candidates)
     scorer = campaign_scorer(campaign, choices, segment)
     if number is None:
-        best, _ = picks(scorer.score(scorer.stats(candidates)), candidates)
-        number = best[segment]
+        scores = scorer.score(scorer.stats(candidates))
+        number = best_picks(scores, candidates)[segment].index
     with campaign.database(choices.database) as db:
         votes = db.votes(segment)
     explanation = explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)

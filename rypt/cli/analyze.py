@@ -40,7 +40,7 @@ from rypt.options import TIES, check_held_out
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 @click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
 @click.option(
-    "--no-models", is_flag=True, help="Check percolation only, without the model table, which is much faster."
+    "--no-models", is_flag=True, help="Check percolation only, without the calibrated table, which is faster."
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
 @JSON
@@ -62,12 +62,11 @@ def analyze(
     """Analyse the labels of a CAMPAIGN: how often each is reused, and how far percolation can be trusted.
 
     Counts candidates and phrases list by list. For each maxLen, reports the coverage before and after percolation, and
-    how often percolated labels and the models agree with held-out judgments. Also reports how far workers agree.
+    how often percolated labels and the calibrated table agree with held-out judgments. Also reports how far workers agree.
     """
     from rypt.analysis.campaign import WAYS
     from rypt.analysis.campaign import analyze as analyse
     from rypt.analysis.plot import plot_analysis
-    from rypt.analysis.tables import analysis_text
     from rypt.campaign.folder import Campaign
     from rypt.picture import check_picture
 
@@ -90,4 +89,4 @@ def analyze(
     if plot:
         plot_analysis(plot, analysis.redundancy, analysis.curve, note=analysis.simulated)
         talk(f"{plot} written", quiet=quiet)
-    click.echo(json.dumps(analysis.as_dict(), ensure_ascii=False) if as_json else analysis_text(analysis))
+    click.echo(json.dumps(analysis.as_dict(), ensure_ascii=False) if as_json else analysis.text())

@@ -1,6 +1,6 @@
 """The judgments that count, as arrays: votes of workers on keys, to be summed over any of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -45,6 +45,18 @@ class Votes:
 
     def __len__(self) -> int:
         return len(self.key)
+
+    def take(self, mask: NDArray[np.bool_]) -> "Votes":
+        """Some of the votes, on the same keys."""
+        return replace(
+            self,
+            key=self.key[mask],
+            worker=self.worker[mask],
+            origin=self.origin[mask],
+            label=self.label[mask],
+            weight=self.weight[mask],
+            severity=self.severity[mask],
+        )
 
     def counts(self, mask: NDArray[np.bool_] | None = None) -> Floats:
         """Sums of the votes on each key, (keys, 5): YES, NO, NOT_SURE, penalty, graded.

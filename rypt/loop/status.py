@@ -19,7 +19,7 @@ from hits.results.answers import Results
 from hits.results.numbers import CampaignNumbers, asked_comparisons, campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
-from rypt.analysis.agreement import alpha_of_codes
+from rypt.analysis.agreement import krippendorff_alpha
 from rypt.campaign.folder import Campaign
 from rypt.campaign.kept import Kept, Numbers, kept_numbers
 from rypt.campaign.queries import worthwhile
@@ -319,14 +319,8 @@ def _compared(results: Results) -> Numbers | None:
 def _people(db: JudgmentDatabase, results: Results) -> People:
     workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
     bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
-    return People(
-        workers,
-        simulated,
-        sorted(db.excluded()),
-        bad,
-        alpha_of_codes(results.tables.counted_columns()),
-        twice,
-    )
+    alpha = krippendorff_alpha(db.counted_answers(simulated=False))
+    return People(workers, simulated, sorted(db.excluded()), bad, alpha, twice)
 
 
 def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:

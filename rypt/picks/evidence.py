@@ -2,12 +2,16 @@
 
 A list is of the system that its file is named after: ``out/JHU.jsonl.gz`` is of the system ``JHU``, and so is
 ``out/newstest.JHU.txt`` where judgments or scores are of that (`rypt.texts.lists`). A line of the file of scores is
-``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``.
+``{"segment": …, "system": …, "rater": …, "score": …, "better": "higher" or "lower"}``; one of documents, which are
+units for intervals, and halves to choose on and to report on, is ``{"id": segment, "document": name}``.
 """
 
 import json
+import random
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,19 +20,23 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.database.simulation import simulated_note
-from rypt.database.vote_table import read_vote_table
-from rypt.options import check_held_out
-from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import WAYS, HeldOutPicks
+from rypt.database.votes import Votes, read_votes
+from rypt.options import check_held_out, check_option
+from rypt.picks.held_out import WAYS, HeldOutPicks
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
 from rypt.picks.splits import PickSplits, mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate
+from rypt.scoring.forest import Forest
 from rypt.scoring.models import Percolation
+from rypt.scoring.observations import JudgedPhrases
 from rypt.scoring.report import scoring_advice
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.lists import list_name, list_system
 
 BETTER = ("higher", "lower")
+DOCUMENTS = "documents.jsonl"  # beside a campaign's source
+ORDER = 7  # seed of the order in which documents are dealt to halves
+HALVES = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +48,6 @@ class Scores:
 
     raters: Mapping[str, Floats]
     elsewhere: int = 0
-
-    @property
-    def mean(self) -> Floats:
-        """The mean over raters."""
-        return mean_scores(self.raters.values())
 
 
 class ScoreLine(NamedTuple):
@@ -132,25 +135,21 @@ class Evidence:
         ``judging`` is how many judge: by default half of the systems, or one rater in each segment.
         """
         check_held_out(way, WAYS)
-        unknown = [name for name in judged_only if name not in {*self.data.systems, *self.data.votes.origins}]
+        data, rng = self.data, np.random.default_rng(seed)
+        unknown = [name for name in judged_only if name not in {*data.systems, *data.votes.origins}]
         if unknown:
             raise RyptError(
                 f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
-                f"the lists are of {', '.join(self.data.systems)}"
+                f"the lists are of {', '.join(data.systems)}"
             )
-        rng = np.random.default_rng(seed)
         if way == "system":
+            mean = mean_scores(self.scores.raters.values())
             return split_systems(
-                self.data.systems, self.scores.mean, count, rng, judging=judging, judged_only=judged_only
+                data.systems, data.groups, mean, count, rng, judging=judging, judged_only=judged_only
             )
-        scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
+        scored = [i for i, system in enumerate(data.systems) if system not in judged_only]
         return rotate_raters(
-            self.scores.raters,
-            scored,
-            count,
-            rng,
-            judging=1 if judging is None else judging,
-            judges=self.data.votes.groups,
+            self.scores.raters, data.groups, scored, count, rng, judging=1 if judging is None else judging
         )
 
     def rated_once(self, judged_only: Collection[str] = ()) -> bool:
@@ -175,42 +174,37 @@ def read_evidence(
     ``max_len`` takes only judgments on that frontier; None takes all.
     """
     check_held_out(way, WAYS)
-    _check_human(way, metrics)
-    segments = [segment.id for segment in campaign.segments]
-    lines = read_score_lines(scores, better)
-    with campaign.database() as db:
-        origins = set(db.groups("origin"))
-        systems, candidates, table = _read_systems(
-            campaign, sorted(origins | {line.system for line in lines})
-        )
-        group = "origin" if way == "system" else "worker"
-        votes = GroupedVotes(
-            campaign.trees, read_vote_table(db), candidates, group=group, max_len=max_len, case=db.case
-        )
-        simulated, workers = simulated_note(db), db.groups("worker")
-    given = place_scores(scores, lines, systems, segments)
-    _check_groups(way, systems if way == "system" else sorted(given.raters), votes)
-    fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
-    data = HeldOutPicks(tuple(systems), table, votes, fixed, campaign.scoring)
-    notes = [*_passed_over(given, systems, len(lines)), *_advice(data, metrics)]
-    only_rater = workers[0] if len(workers) == 1 and list(given.raters) == workers else ""
-    return Evidence(data, given, segments, signatures, notes, simulated, only_rater)
-
-
-def _check_human(way: str, metrics: Sequence[PickMetric]) -> None:
-    """Refuse the judging raters' own scores where it is not raters who judge."""
     for metric in metrics:
         if way != "rater" and metric.uses("human"):
             raise RyptError(f"the metric {metric.name!r}: {HUMAN_ELSEWHERE}")
+    segments = [segment.id for segment in campaign.segments]
+    lines = read_score_lines(scores, better)
+    with campaign.database() as db:
+        votes, case, simulated = read_votes(db), db.case, simulated_note(db)
+    known = sorted({*votes.origins, *(line.system for line in lines)})
+    systems, candidates, table = _read_systems(campaign, known)
+    placed = place_scores(scores, lines, systems, segments)
+    judged = JudgedPhrases(Forest(campaign.trees), votes.keys)
+    counted = votes.take(judged.counted(max_len)[votes.key])
+    _check_groups(way, systems if way == "system" else sorted(placed.raters), counted)
+    fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
+    places = judged.look_up(candidates, case)
+    data = HeldOutPicks(tuple(systems), table, counted, places, fixed, way, campaign.scoring)
+    notes = [*_passed_over(placed, systems, len(lines)), *_advice(data, metrics)]
+    only_rater = votes.workers[0] if len(votes.workers) == 1 and list(placed.raters) == votes.workers else ""
+    return Evidence(data, placed, segments, signatures, notes, simulated, only_rater)
 
 
-def _passed_over(given: Scores, systems: Sequence[str], lines: int) -> list[str]:
-    """What a name that was written in two ways would look like."""
-    unscored = [name for name, row in zip(systems, given.mean, strict=True) if np.isnan(row).all()]
-    notes = (
-        [f"{given.elsewhere} of {lines} scores are of other systems or segments"] if given.elsewhere else []
-    )
-    return notes + ([f"without a score, so never picked: {', '.join(unscored)}"] if unscored else [])
+def _passed_over(placed: Scores, systems: Sequence[str], lines: int) -> list[str]:
+    """Notes on scores without a list and lists without a score, as of a name that is written in two ways."""
+    mean = mean_scores(placed.raters.values())
+    unscored = [name for name, row in zip(systems, mean, strict=True) if np.isnan(row).all()]
+    notes = []
+    if placed.elsewhere:
+        notes.append(f"{placed.elsewhere} of {lines} scores are of other systems or segments")
+    if unscored:
+        notes.append(f"without a score, so never picked: {', '.join(unscored)}")
+    return notes
 
 
 def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
@@ -218,16 +212,18 @@ def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
     for term in (term for metric in metrics for term in metric.all_terms if term.name == "rypt"):
         scoring = data.scoring_of(term)
         if (scoring.model, scoring.unknown) == ("percolation", "half"):
-            known = data.votes.counts(set(data.votes.groups[::2]))
-            observations = data.votes.observe(known, data.candidates[data.candidates >= 0])
-            if advice := scoring_advice(Percolation(), observations):
+            whose = data.votes.origin if data.way == "system" else data.votes.worker
+            places = data.places.take(data.candidates[data.candidates >= 0])
+            advice = scoring_advice(Percolation(), places.observe(data.votes.counts(whose % 2 == 0)))
+            if advice:
                 return [f"{term.label}: {advice}"]
     return []
 
 
-def _check_groups(way: str, names: Sequence[str], votes: GroupedVotes) -> None:
+def _check_groups(way: str, names: Sequence[str], votes: Votes) -> None:
     """Refuse judgments none of which is of a system with a list, or of a rater with scores: nothing could be known."""
-    if set(names) & set(votes.groups):
+    groups, whose = (votes.origins, votes.origin) if way == "system" else (votes.workers, votes.worker)
+    if set(names) & {groups[i] for i in np.unique(whose).tolist()}:
         return
     few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
     if way == "system":
@@ -278,3 +274,60 @@ def _fixed_terms(
         fixed[label], signature = scorer.scores(term, candidates)
         signatures.append(signature)
     return fixed, signatures
+
+
+def find_documents(campaign: Campaign, path: PathLike | None = None) -> list[str] | None:
+    """The document of each segment of a campaign, from a file or from the one beside its source; None without one."""
+    beside = Path(campaign.path(campaign.files.source)).parent / DOCUMENTS
+    if path is None and not beside.is_file():
+        return None
+    return read_documents(beside if path is None else path, [segment.id for segment in campaign.segments])
+
+
+def need_documents(documents: list[str] | None, why: str) -> list[str]:
+    """The documents, or an error that says what they are needed for."""
+    if documents is None:
+        raise RyptError(
+            f"{why} needs to know the documents: expected {DOCUMENTS} beside the campaign's source, or "
+            '--documents FILE, with a line {"id", "document"} for each segment'
+        )
+    return documents
+
+
+def read_documents(path: PathLike, segments: Sequence[str]) -> list[str]:
+    """The document of each of these segments; lines of other segments are passed over."""
+    documents: dict[str, str] = {}
+    for number, line in read_lines(path):
+        try:
+            record = json.loads(line)
+            segment, document = str(record["id"]), str(record["document"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError(path, number, "expected an object with id and document") from None
+        if documents.setdefault(segment, document) != document:
+            raise InputError(path, number, f"segment {segment} is in two documents")
+    missing = next((segment for segment in segments if segment not in documents), None)
+    if missing is not None:
+        raise InputError(path, None, f"expected the document of each segment, found none of {missing}")
+    return [documents[segment] for segment in segments]
+
+
+def half_of(documents: Sequence[str], half: str) -> list[bool]:
+    """Which segments are in a half of the documents; both halves have nearly the same number of segments.
+
+    The documents come in an order that is shuffled once and for all, each to the half that has fewer segments.
+
+    >>> half_of(["a", "a", "b", "c", "c", "c"], "first")
+    [False, False, False, True, True, True]
+    """
+    check_option("half", half, HALVES)
+    counts = Counter(documents)
+    order = sorted(counts)
+    random.Random(ORDER).shuffle(order)
+    sizes = [0, 0]
+    places: dict[str, int] = {}
+    for document in order:
+        places[document] = int(sizes[1] < sizes[0])
+        sizes[places[document]] += counts[document]
+    if not all(sizes):
+        raise RyptError("expected at least two documents to make halves of, found one")
+    return [HALVES[places[document]] == half for document in documents]

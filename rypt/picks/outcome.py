@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats
-from rypt.picks.heldout import CONTROLS, HeldOutPicks, PickSplit
+from rypt.picks.held_out import CONTROLS, HeldOutPicks, SplitPicks
 from rypt.picks.metrics import PickMetric
+from rypt.picks.splits import PickSplit
 from rypt.text import RyptError
 
 RESAMPLES = 10_000
@@ -65,46 +65,6 @@ class PickComparison:
     by_segment: list[SegmentOutcomes] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """What is added up over splits for each segment, of two metrics."""
-
-    metric: str
-    baseline: str
-    wins: Floats
-    losses: Floats
-    known: Floats
-
-    def add(self, wins: Floats, losses: Floats, known: NDArray[np.bool_]) -> None:
-        self.wins[known] += wins[known]
-        self.losses[known] += losses[known]
-        self.known[known] += 1
-
-    def by_segment(self) -> SegmentOutcomes:
-        """The means over splits, of the segments that counted in one."""
-        at = np.flatnonzero(self.known > 0)
-        means = ((total[at] / self.known[at]).tolist() for total in (self.wins, self.losses))
-        return SegmentOutcomes(self.metric, self.baseline, tuple(at.tolist()), *map(tuple, means))
-
-
-@dataclass(frozen=True, slots=True)
-class _Quality:
-    """The human score of a metric's picks, added up over splits for each segment."""
-
-    total: Floats
-    known: Floats
-
-    def add(self, scores: Floats, known: NDArray[np.bool_]) -> None:
-        self.total[known] += scores[known]
-        self.known[known] += 1
-
-    @property
-    def mean(self) -> float:
-        """The mean over segments of the mean over splits."""
-        known = self.known > 0
-        return float((self.total[known] / self.known[known]).mean())
-
-
 def compare_picks(
     data: HeldOutPicks,
     metrics: Sequence[PickMetric],
@@ -129,46 +89,41 @@ def compare_picks(
         raise RyptError(
             f"the controls are labels that say nothing, and {metrics[0].name} uses none: put rypt first"
         )
-    rows = _rows(metrics, controls, ceiling)
-    pairs = [(a.name, b.name) for i, a in enumerate(metrics) for b in metrics[i + 1 :]]
-    pairs += [(row.name, b.name) for row in rows[len(metrics) :] for b in metrics[1:]]
+    rows: list[tuple[str, PickMetric, str | None]] = [(metric.name, metric, None) for metric in metrics]
+    if controls:
+        rows += [(f"{metrics[0].name}, {control}", metrics[0], control) for control in CONTROLS]
+    rows += [(metric.name, metric, None) for metric in ceiling]
+    names = [name for name, *_ in rows]
+    pairs = [(a, b) for i, a in enumerate(names[: len(metrics)]) for b in names[i + 1 : len(metrics)]]
+    pairs += [(a, b) for a in names[len(metrics) :] for b in names[1 : len(metrics)]]
     count = data.candidates.shape[1]
-    counted = np.ones(count, np.bool_) if segments is None else segments
-    sums = [_Sums(*pair, np.zeros(count), np.zeros(count), np.zeros(count)) for pair in pairs]
-    quality = {
-        name: _Quality(np.zeros(count), np.zeros(count)) for name in (*(row.name for row in rows), *BOUNDS)
-    }
+    decided = np.zeros(count)  # in how many splits each segment counts
+    wins, losses = np.zeros((len(pairs), count)), np.zeros((len(pairs), count))
+    quality = {name: np.zeros(count) for name in (*names, *BOUNDS)}
     divided = list(splits)
     for number, split in enumerate(watch(divided), 1):
         scored = list(split.scored)
         given = np.where(data.candidates[scored] >= 0, split.quality[scored], np.nan)
-        picks = {row.name: data.picks(row.metric, split, row.control, seed + number) for row in rows}
+        picker = SplitPicks(data, split)
+        picks = {name: picker.chances(metric, control, seed + number) for name, metric, control in rows}
         picked = np.logical_and.reduce([chance.sum(axis=0) > 0 for chance in picks.values()])
-        known = ((~np.isnan(given)).sum(axis=0) >= 2) & picked & counted
+        known = ((~np.isnan(given)).sum(axis=0) >= 2) & picked
+        known &= True if segments is None else segments
+        decided += known
         for name, chance in {**picks, **_bounds(given)}.items():
-            quality[name].add((chance * np.nan_to_num(given)).sum(axis=0), known)
-        for pair in sums:
-            pair.add(*against(picks[pair.metric], picks[pair.baseline], given), known)
-    by_segment = [pair.by_segment() for pair in sums]
+            quality[name] += known * (chance * np.nan_to_num(given)).sum(axis=0)
+        for i, (a, b) in enumerate(pairs):
+            won, lost = against(picks[a], picks[b], given)
+            wins[i] += known * won
+            losses[i] += known * lost
+    at = np.flatnonzero(decided > 0)
+    by_segment = []
+    for pair, *totals in zip(pairs, wins, losses, strict=True):
+        won, lost = ((total[at] / decided[at]).tolist() for total in totals)
+        by_segment.append(SegmentOutcomes(*pair, tuple(at.tolist()), tuple(won), tuple(lost)))
     outcomes = [outcome_of([pair], units and [units], seed=seed) for pair in by_segment]
-    return PickComparison(
-        outcomes, {name: total.mean for name, total in quality.items()}, len(divided), by_segment
-    )
-
-
-class _Row(NamedTuple):
-    """What picks: a metric, or the first metric on labels that say nothing."""
-
-    name: str
-    metric: PickMetric
-    control: str | None = None
-
-
-def _rows(metrics: Sequence[PickMetric], controls: bool, ceiling: Sequence[PickMetric]) -> list[_Row]:
-    rows = [_Row(metric.name, metric) for metric in metrics]
-    if controls:
-        rows += [_Row(f"{metrics[0].name}, {control}", metrics[0], control) for control in CONTROLS]
-    return rows + [_Row(metric.name, metric) for metric in ceiling]
+    means = {name: float((total[at] / decided[at]).mean()) for name, total in quality.items()}
+    return PickComparison(outcomes, means, len(divided), by_segment)
 
 
 def _bounds(quality: Floats) -> Mapping[str, Floats]:

@@ -1,7 +1,7 @@
 """Who judges and who decides: random divisions of systems, and rotations of raters within each segment.
 
-split_systems(systems, quality, 200, rng)        judgments of some systems, picks among the others
-rotate_raters(raters, [0, 1, 2], 200, rng)       in each segment one rater judges, the other raters' scores decide
+split_systems(systems, origins, quality, 200, rng)        judgments of some systems, picks among the others
+rotate_raters(raters, workers, [0, 1, 2], 200, rng)       in each segment one rater judges, the others' scores decide
 """
 
 from collections import Counter
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats
-from rypt.picks.grouped import SegmentJudges
-from rypt.picks.heldout import PickSplit
 from rypt.text import RyptError, plural
 
 NO_SCORES = "no rater scored two of the candidates to pick from"
@@ -23,11 +21,27 @@ ONE_RATER = (
     "this file has one rater a segment, and --hold-out rater needs two, one who judges and one who decides: use "
     "--hold-out system"
 )
+Table = NDArray[np.bool_]  # (names, segments)
+Choices = Sequence[Sequence[tuple[int, ...]]]  # for each segment the ways to choose who judges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PickSplit:
+    """Whose judgments are known, which systems' candidates are picked from, and what human scores say of all.
+
+    ``judges`` has a row for each origin or worker of the judgments. ``quality`` (systems, segments) is higher when
+    better, nan where there is no score; so is ``human``, the mean score by the judging raters, where raters are divided.
+    """
+
+    judges: Table
+    scored: tuple[int, ...]
+    quality: Floats
+    human: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PickSplits:
-    """Splits, and what is to be said about them."""
+    """Splits, and notes about them."""
 
     splits: list[PickSplit]
     notes: tuple[str, ...] = ()
@@ -41,6 +55,7 @@ class PickSplits:
 
 def split_systems(
     systems: Sequence[str],
+    origins: Sequence[str],
     quality: Floats,
     count: int,
     rng: np.random.Generator,
@@ -48,7 +63,7 @@ def split_systems(
     judging: int | None = None,
     judged_only: Collection[str] = (),
 ) -> PickSplits:
-    """The judgments of ``judging`` random systems (by default half), and of those only judged, are the database."""
+    """The judgments of ``judging`` random systems (by default half), and of those only judged, are known."""
     free = [i for i, system in enumerate(systems) if system not in judged_only]
     if len(free) < 3:
         raise RyptError(
@@ -63,27 +78,29 @@ def split_systems(
     splits = []
     for _ in range(count):
         order = [free[i] for i in rng.permutation(len(free))]
-        judges = {systems[i] for i in order[:judging]} | set(judged_only)
-        splits.append(PickSplit(frozenset(judges), tuple(order[judging:]), quality))
+        known = {systems[i] for i in order[:judging]} | set(judged_only)
+        judges = np.array([origin in known for origin in origins], np.bool_)
+        table = np.broadcast_to(judges[:, None], (len(origins), quality.shape[1]))
+        splits.append(PickSplit(table, tuple(order[judging:]), quality))
     return PickSplits(splits)
 
 
 def rotate_raters(
     raters: Mapping[str, Floats],
+    workers: Sequence[str],
     systems: Sequence[int],
     count: int,
     rng: np.random.Generator,
     *,
     judging: int = 1,
-    judges: Collection[str] | None = None,
 ) -> PickSplits:
     """In each segment every choice of ``judging`` of its raters judges in one split; the others' mean score decides.
 
     ``raters`` holds each rater's scores, (all systems, segments), nan where there is none; a segment's raters are those
     who scored at least two of the ``systems`` to pick from. Who comes first is random, segment by segment. Where there
-    are more than ``count`` choices, so many random ones are taken. A segment with fewer choices than others decides
-    nothing in the splits that are left; what its raters said there is known, for models to learn from. Only raters in
-    ``judges`` (None: all) can judge: who gave no judgments can but decide.
+    are more than ``count`` choices, ``count`` random ones are taken. A segment with fewer choices than others decides
+    nothing in the splits that are left; what its raters said there is known, for models to learn from. Only ``workers``
+    can judge: who gave no judgments can only decide.
     """
     if len(systems) < 2:
         raise RyptError(f"expected at least 2 systems to pick from, found {len(systems)}")
@@ -92,16 +109,15 @@ def rotate_raters(
     names = sorted(raters)
     scores = np.stack([raters[name] for name in names])  # (raters, systems, segments)
     seen = (~np.isnan(scores[:, list(systems)])).sum(axis=1)
-    able = np.array([judges is None or name in judges for name in names], np.bool_)
     choices: list[list[tuple[int, ...]]] = []
     left_out: Counter[str] = Counter()
     for column in seen.T:
-        order = rng.permutation(len(names))
-        scoring = [int(i) for i in order if column[i] >= 2]
-        reason = _why_not([names[i] for i in scoring], sum(bool(able[i]) for i in scoring), judging)
+        scoring = [int(i) for i in rng.permutation(len(names)) if column[i] >= 2]
+        able = [i for i in scoring if names[i] in workers]
+        reason = _why_not(len(scoring), len(able), judging)
         if reason:
             left_out[reason] += 1
-        choices.append([] if reason else _choices([i for i in scoring if able[i]], judging, count, rng))
+        choices.append([] if reason else _choices(able, judging, count, rng))
     if not any(choices):
         if judging == 1 and int((seen >= 2).sum(axis=0).max(initial=0)) == 1:
             raise RyptError(ONE_RATER)
@@ -109,27 +125,31 @@ def rotate_raters(
         raise RyptError(
             f"no segment has {judging} judging and 1 deciding raters: {why or 'there are no segments'}"
         )
-    splits = [
-        _rotation(names, scores, tuple(systems), choices, number) for number in range(max(map(len, choices)))
-    ]
-    return PickSplits(splits, _notes(choices, left_out))
+    rows = [names.index(worker) if worker in raters else -1 for worker in workers]
+    splits = []
+    for number in range(max(map(len, choices))):
+        known, decided = _rotation(len(names), choices, number)
+        quality = np.where(decided, _mean_where(scores, ~known), np.nan)
+        judges = np.vstack([known, np.zeros(len(choices), np.bool_)])[rows]
+        splits.append(PickSplit(judges, tuple(systems), quality, _mean_where(scores, known)))
+    notes = [f"{sum(map(bool, choices))} of {len(choices)} segments take part"]
+    notes += [f"{number} left out: {reason}" for reason, number in left_out.most_common()]
+    return PickSplits(splits, tuple(notes))
 
 
-def _why_not(raters: Sequence[str], able: int, judging: int) -> str:
+def _why_not(raters: int, able: int, judging: int) -> str:
     """Why a segment with these raters, some of whom can judge, does not take part; empty if it does."""
     if not raters:
         return NO_SCORES
-    if len(raters) <= judging:
-        return f"only {len(raters)} {'rater' if len(raters) == 1 else 'raters'} scored two of the candidates to pick from"
-    if able < judging:
-        return f"only {able} of the raters gave judgments"
-    return ""
+    if raters <= judging:
+        return f"only {plural(raters, 'rater')} scored two of the candidates to pick from"
+    return f"only {able} of the raters gave judgments" if able < judging else ""
 
 
 def _choices(
     raters: Sequence[int], judging: int, most: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """All ways to choose who judges, or so many different random ones."""
+    """All ways to choose who judges, or ``most`` different random ones."""
     if comb(len(raters), judging) <= most:
         return list(combinations(raters, judging))
     chosen: dict[tuple[int, ...], None] = {}
@@ -138,35 +158,18 @@ def _choices(
     return list(chosen)
 
 
-def _rotation(
-    names: Sequence[str],
-    scores: Floats,
-    systems: tuple[int, ...],
-    choices: Sequence[Sequence[tuple[int, ...]]],
-    number: int,
-) -> PickSplit:
-    """The split of this number: who judges and what the others' scores say, segment by segment."""
-    judging = np.zeros((len(names), len(choices)), np.bool_)
-    decided = np.zeros(len(choices), np.bool_)
+def _rotation(raters: int, choices: Choices, number: int) -> tuple[Table, NDArray[np.bool_]]:
+    """Who judges in the split of this number, and which segments decide."""
+    judging = np.zeros((raters, len(choices)), np.bool_)
     for segment, ways in enumerate(choices):
         if ways:
             judging[list(ways[number % len(ways)]), segment] = True
-            decided[segment] = number < len(ways)
-    known = tuple(frozenset(names[i] for i in np.flatnonzero(column).tolist()) for column in judging.T)
-    human = _mean_where(scores, judging)
-    quality = np.where(decided, _mean_where(scores, ~judging), np.nan)
-    return PickSplit(SegmentJudges(known), systems, quality, human)
+    return judging, np.array([number < len(ways) for ways in choices], np.bool_)
 
 
-def _mean_where(scores: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def _mean_where(scores: Floats, chosen: Table) -> Floats:
     """The mean over the raters who are chosen in each segment, (systems, segments)."""
     return mean_scores(np.where(chosen[:, None, :], scores, np.nan))
-
-
-def _notes(choices: Sequence[Sequence[tuple[int, ...]]], left_out: Counter[str]) -> tuple[str, ...]:
-    taking_part = sum(map(bool, choices))
-    why = [f"{number} left out: {reason}" for reason, number in left_out.most_common()]
-    return (f"{taking_part} of {len(choices)} segments take part", *why)
 
 
 def mean_scores(raters: Collection[Floats] | Floats) -> Floats:
@@ -174,6 +177,5 @@ def mean_scores(raters: Collection[Floats] | Floats) -> Floats:
     scores = np.stack(list(raters))
     known = ~np.isnan(scores)
     total = np.where(known, scores, 0.0).sum(axis=0)
-    return np.asarray(
-        np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan), np.float64
-    )
+    means = np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan)
+    return np.asarray(means, np.float64)

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rypt.arrays import Ids, Ints
 from rypt.records import Candidate
+from rypt.scoring.frontier import frontier
 from rypt.text import FormatError
 from rypt.texts.trees import SourceTree
 
@@ -48,6 +50,14 @@ class Forest:
             return np.array([index[candidate.segment] for candidate in candidates], np.int32)
         except KeyError as error:
             raise FormatError(f"segment {error.args[0]!r} of a candidate is not known") from None
+
+    def on_frontier(self, max_len: int) -> NDArray[np.bool_]:
+        """Which of the constituents Algorithm 1 asks about."""
+        chosen = np.zeros(len(self.parents), np.bool_)
+        for first, tree in zip(self.firsts.tolist(), self.trees, strict=False):
+            if tree:
+                chosen[[first + node for node in frontier(tree, max_len)]] = True
+        return chosen
 
     def node(self, segment: str, start: int, stop: int) -> int:
         """The index of a constituent in the arrays, -1 where the span is none."""

@@ -4,7 +4,7 @@ Labels to learn from are *held out*: the labels of one group of workers (or orig
 others. Leaving out single judgments of a key would be biased, so whole groups are left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ def folds(votes: Votes, hold_out: str) -> Iterator[NDArray[np.bool_]]:
 
 
 def held_out(
-    votes: Votes, places: Places, folds: Iterator[NDArray[np.bool_]], ties: str
+    votes: Votes, places: Places, folds: Iterable[NDArray[np.bool_]], ties: str
 ) -> Iterator[tuple[Observations, Codes]]:
     """For each fold what the other votes say at each place, and the label that the fold gives it."""
     for out in folds:

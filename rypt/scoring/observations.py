@@ -53,6 +53,12 @@ class JudgedPhrases:
         lengths[self.nodes >= 0] = self.forest.lengths[self.nodes[self.nodes >= 0]]
         return lengths
 
+    def counted(self, max_len: int | None = None) -> NDArray[np.bool_]:
+        """Which of the phrases are of a constituent; with ``max_len``, of one on that frontier."""
+        if max_len is None:
+            return np.asarray(self.nodes >= 0, np.bool_)
+        return np.append(self.forest.on_frontier(max_len), False)[self.nodes]
+
     def look_up(self, candidates: Sequence[Candidate], case: str) -> "Places":
         """Find for every constituent of every candidate which of the judged phrases it has."""
         segments, offsets, numbers = candidate_keys(self.forest, candidates, case)

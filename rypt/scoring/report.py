@@ -14,7 +14,7 @@ from rypt.records import Candidate
 from rypt.scoring.models import LabelModel, Percolation, Stats
 from rypt.scoring.observations import Observations
 from rypt.scoring.percolation import UNKNOWN
-from rypt.scoring.scorer import Coverage, Scorer, coverage, coverage_by_candidate, picks
+from rypt.scoring.scorer import Coverage, Scorer, best_picks, coverage, coverage_by_candidate
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError, open_output, plural
 from rypt.texts.nbest import by_segment
@@ -179,8 +179,8 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
     groups = list(by_segment(kept))
     if not groups:
         raise RyptError("nothing to score: no segment has both a parse and a candidate")
-    best, tied = picks(scores, kept)
-    chosen = [indices[0] if pick == "first" else best[segment] for segment, indices in groups]
+    best = best_picks(scores, kept)
+    chosen = [indices[0] if pick == "first" else best[segment].index for segment, indices in groups]
     taken = observations.take(np.array(chosen, np.int64))
     labelled = observations.sums(observations.labels(ties="yes") != UNKNOWN) > 0
     shares = zip(*coverage_by_candidate(taken, scorer.model.ties), strict=True)
@@ -197,8 +197,8 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
         without_candidate=int(parsed.sum()) - len(groups),
         coverage=coverage(taken, scorer.model.ties),
         all_candidates=_corpus_score(scorer, stats),
-        best=_corpus_score(scorer, stats[list(best.values())]),
-        tied=tied,
+        best=_corpus_score(scorer, stats[[pick.index for pick in best.values()]]),
+        tied=sum(pick.tied for pick in best.values()) / len(best),
         decisions=_decisions(kept, groups, scores, labelled),
         unused_keys=scorer.judged.unused,
         signature=signature(scorer.signature, pick=pick, n=len(chosen)),

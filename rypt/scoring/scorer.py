@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from rypt.scoring.observations import JudgedPhrases, Observations
 from rypt.scoring.percolation import NO, NO_UP, STATES, YES, YES_DOWN
 from rypt.signature import rypt_version, signature
 from rypt.texts.trees import SourceTree
+
+ALIKE = 1e-9  # scores nearer than this are tied
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +129,39 @@ def coverage_by_candidate(observations: Observations, ties: str) -> tuple[list[f
     return before.tolist(), after.tolist()
 
 
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The choice for one segment: the candidate, its score, how many share the best score, and its index."""
+
+    candidate: Candidate
+    score: float
+    tied: int
+    index: int = 0
+
+
+def best_picks(scores: Floats, candidates: Sequence[Candidate]) -> dict[str, Pick]:
+    """The best candidate of each segment; ties go to the higher model score, then to the earlier one.
+
+    >>> picks = best_picks(np.array([0.5, 0.5]), [Candidate("1", "a", ""), Candidate("1", "b", "", score=2.0)])
+    >>> picks["1"].candidate.text, picks["1"].tied
+    ('b', 2)
+    """
+    best: dict[str, float] = {}
+    for candidate, score in zip(candidates, scores.tolist(), strict=True):
+        best[candidate.segment] = max(score, best.get(candidate.segment, -math.inf))
+    picks: dict[str, Pick] = {}
+    for i, (candidate, score) in enumerate(zip(candidates, scores.tolist(), strict=True)):
+        if score < best[candidate.segment] - ALIKE:
+            continue
+        pick = picks.get(candidate.segment)
+        if pick is None:
+            picks[candidate.segment] = Pick(candidate, score, 1, i)
+        elif _model_score(candidate) > _model_score(pick.candidate):
+            picks[candidate.segment] = Pick(candidate, max(score, pick.score), pick.tied + 1, i)
+        else:
+            picks[candidate.segment] = replace(pick, score=max(score, pick.score), tied=pick.tied + 1)
+    return picks
+
+
 def _model_score(candidate: Candidate) -> float:
     return -math.inf if candidate.score is None else candidate.score
-
-
-def picks(scores: Floats, candidates: Sequence[Candidate]) -> tuple[dict[str, int], float]:
-    """The best candidate of each segment, and the mean number of candidates tied at the top.
-
-    Ties are broken by the model score, then by order.
-    """
-    best: dict[str, int] = {}
-    tied: dict[str, int] = {}
-    for i, candidate in enumerate(candidates):
-        j = best.get(candidate.segment)
-        if j is None or scores[i] > scores[j]:
-            best[candidate.segment], tied[candidate.segment] = i, 1
-        elif scores[i] == scores[j]:
-            tied[candidate.segment] += 1
-            if _model_score(candidate) > _model_score(candidates[j]):
-                best[candidate.segment] = i
-    return best, (sum(tied.values()) / len(tied) if tied else 0.0)

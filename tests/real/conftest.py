@@ -2,30 +2,18 @@
 
 import fcntl
 import gzip
-import importlib.util
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from ted_campaign import make_campaign
+
+from rypt.database.exchange import import_file
 
 _SEGMENT = re.compile(r'(?:\{"seg_id": )?(\d+)')  # at the beginning of a line of JSON or TSV
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-
-
-@pytest.fixture(scope="session")
-def bench() -> Callable[[str], ModuleType]:
-    """Load a benchmark by name."""
-
-    def load(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(f"bench_{name}", BENCH / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+RENAME = {"seg_id": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "system": "origin"}
 
 
 @pytest.fixture(scope="session")
@@ -34,14 +22,18 @@ def ted_data(real_data: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def ted(ted_data: Path, bench: Callable[[str], ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ted(ted_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign with the judgments of the data; tests read it and do not change it."""
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     with (shared / "ted.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (shared / "ted").exists():
-            bench("ted_campaign").make(ted_data, shared / "ted.making")
+            campaign = make_campaign(ted_data, shared / "ted.making")
+            with campaign.database(readonly=False) as db:
+                import_file(
+                    db, ted_data / "judgments.tsv.gz", rename={**RENAME, "any": "label", "rater": "worker"}
+                )
             (shared / "ted.making").rename(shared / "ted")
     return shared / "ted"
 

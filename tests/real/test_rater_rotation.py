@@ -14,12 +14,16 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from rypt.database.vote_table import VoteTable
-from rypt.picks.grouped import GroupedVotes
-from rypt.picks.heldout import HeldOutPicks
+from rypt.database.judgments import JudgmentDatabase
+from rypt.database.votes import read_votes
+from rypt.picks.held_out import HeldOutPicks
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import compare_picks
 from rypt.picks.splits import rotate_raters
+from rypt.records import Candidate, Judgment, Label, Segment, Span
+from rypt.scoring.forest import Forest
+from rypt.scoring.observations import JudgedPhrases
+from rypt.texts.trees import SourceTree
 
 pytestmark = pytest.mark.real
 REFERENCE = "Human-A.0"
@@ -53,9 +57,18 @@ def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> Non
     pairs = [(texts[s, i], [texts[REFERENCE, i]]) for s in systems for i in segments]
     fixed = {"bleu": np.array([sacrebleu.sentence_bleu(*pair).score for pair in pairs]) / 100}
     table = np.arange(len(pairs)).reshape(len(systems), len(segments))
-    data = HeldOutPicks(tuple(systems), table, GroupedVotes({}, VoteTable.from_votes([]), []), fixed)
+    with JudgmentDatabase(
+        ":memory:"
+    ) as db:  # every rater has judged something, which no metric here looks at
+        db.add_segments([Segment(segments[0], "x")])
+        db.add(Judgment(segments[0], Span(0, 1), "x", Label.YES, rater) for rater in raters)
+        votes = read_votes(db)
+    forest = Forest({**dict.fromkeys(segments), segments[0]: SourceTree.from_brackets("(X x)")})
+    candidates = [Candidate(i, texts[s, i], "") for s in systems for i in segments]
+    places = JudgedPhrases(forest, votes.keys).look_up(candidates, "lower")
+    data = HeldOutPicks(tuple(systems), table, votes, places, fixed, "rater")
     metrics = [parse_pick_metric(name) for name in ("human", "bleu")]
-    splits = rotate_raters(raters, range(len(systems)), 200, np.random.default_rng(1))
+    splits = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
     assert splits.notes == ("1418 of 1418 segments take part",)
     assert len(splits) == 3
     (human,) = compare_picks(data, metrics, splits).outcomes

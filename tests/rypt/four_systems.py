@@ -1,24 +1,42 @@
 """Four systems' candidates of one segment, each judged everywhere: NO when a phrase holds "bad"."""
 
-from rypt.analysis.heldout import DisjointSystems
-from rypt.records import Candidate, Span, Votes
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rypt.analysis.held_out import HeldOutSystems
+from rypt.database.judgments import JudgmentDatabase
+from rypt.database.votes import Votes, read_votes
+from rypt.records import Candidate, Judgment, Label, Segment
+from rypt.scoring.forest import Forest
+from rypt.scoring.observations import JudgedPhrases, Places
 from rypt.texts.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))")}
 LINKS = "0-0 1-1 2-2"
 TEXTS = {"s1": "x y z", "s2": "x y z", "s3": "bad y z", "s4": "bad y z"}
-CANDIDATES = {system: [Candidate("1", text, LINKS)] for system, text in TEXTS.items()}
 
 
-def votes_of(systems):
-    counts: dict[tuple[Span, str], list[int]] = {}
-    for system in systems:
-        words = TEXTS[system].split()
-        for constituent in TREES["1"].constituents:
-            phrase = " ".join(words[slice(*constituent.span)])
-            counts.setdefault((constituent.span, phrase), [0, 0])["bad" in phrase] += 1
-    return [Votes("1", span, phrase, *c) for (span, phrase), c in counts.items()]
+def judgments_of(text: str, worker: str, origin: str) -> list[Judgment]:
+    spans = [constituent.span for constituent in TREES["1"].constituents]
+    phrases = [(span, " ".join(text.split()[slice(*span)])) for span in spans]
+    return [
+        Judgment("1", span, phrase, Label.NO if "bad" in phrase else Label.YES, worker, origin)
+        for span, phrase in phrases
+    ]
 
 
-def disjoint():
-    return DisjointSystems(TREES, CANDIDATES, votes_of)
+def looked_up(judgments: Iterable[Judgment], texts: Sequence[str]) -> tuple[Votes, Places]:
+    with JudgmentDatabase(":memory:") as db:
+        db.add_segments([Segment("1", "a b c")])
+        db.add(judgments)
+        votes = read_votes(db)
+    candidates = [Candidate("1", text, LINKS) for text in texts]
+    return votes, JudgedPhrases(Forest(TREES), votes.keys).look_up(candidates, "lower")
+
+
+def held_out_systems(*more: Judgment, judged_only: str = "") -> HeldOutSystems:
+    judgments = [j for system, text in TEXTS.items() for j in judgments_of(text, "w", system)]
+    systems = [system for system in TEXTS if system != judged_only]
+    votes, places = looked_up([*judgments, *more], [TEXTS[system] for system in systems])
+    return HeldOutSystems(votes, places, {system: np.array([i]) for i, system in enumerate(systems)})

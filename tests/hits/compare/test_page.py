@@ -6,9 +6,8 @@ import pytest
 
 from hits.compare.page import PageFacts, check_page, picks_page, write_picks_page
 from hits.compare.picks import Disagreement
-from rypt.picks.choose import Pick
 from rypt.records import Candidate, Span, Votes
-from rypt.scoring.scorer import Scorer
+from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 

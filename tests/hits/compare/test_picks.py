@@ -9,10 +9,10 @@ from hits.batches.folder import new_settings
 from hits.compare.picks import PickQuestions, disagreements, rejected_words, texts_of
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
-from rypt.picks.choose import Chooser, Pick
+from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Span, Votes
-from rypt.scoring.scorer import Scorer
+from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 

@@ -6,14 +6,12 @@ from itertools import combinations, permutations
 from math import isnan
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.analysis.agreement import (
     agreement,
-    alpha_of_codes,
     by_question,
     cohen_kappa,
     krippendorff_alpha,
@@ -131,16 +129,6 @@ def test_kappa_of_cohens_own_table() -> None:
     assert cohen_kappa(Counter(shares)) == pytest.approx(0.29 / 0.59)
 
 
-@given(ANSWERS, st.randoms(use_true_random=False))
-def test_names_and_order_do_not_matter(answers: Triples, random: Any) -> None:
-    shuffled = list(answers)
-    random.shuffle(shuffled)
-    names = {"YES": "b", "NO": "c", "NOT_SURE": "a"}
-    renamed = [(f"q{-question}", 100 - worker, names[answer]) for question, worker, answer in shuffled]
-    for measure in (krippendorff_alpha, mean_pairwise_kappa, share_agreeing):
-        assert measure(renamed) == pytest.approx(measure(answers), nan_ok=True)
-
-
 @given(ANSWERS)
 def test_the_same_answer_twice_counts_once_and_a_later_one_replaces(answers: Triples) -> None:
     changed = [(question, worker, "NO") for question, worker, _ in answers]
@@ -174,25 +162,3 @@ def test_what_is_not_defined_is_nan(answers: Triples) -> None:
     assert isnan(summary.alpha)
     assert isnan(summary.kappa)
     assert isnan(summary.same)
-
-
-def test_all_numbers_at_once() -> None:
-    answers = table("Y Y Y N Y", "Y Y Y Y N", "Y Y N N N", "Y Y N N U", "Y N U N .")
-    summary = agreement(answers, at_least=2)
-    assert (summary.questions, summary.answers, summary.at_least, summary.of, summary.same) == (
-        5,
-        24,
-        2,
-        5,
-        1.0,
-    )
-    assert summary.alpha == krippendorff_alpha(answers)
-    assert summary.kappa == mean_pairwise_kappa(answers)
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), max_size=40))
-def test_alpha_of_codes_is_that_of_single_answers_to_the_last_digit(
-    answers: list[tuple[int, int, int]],
-) -> None:
-    codes = np.array(answers, np.int64).reshape(-1, 3)
-    assert repr(alpha_of_codes(codes)) == repr(krippendorff_alpha(answers))

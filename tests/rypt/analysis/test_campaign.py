@@ -1,14 +1,26 @@
 """Campaigns analysed: which systems, which workers, what is refused."""
 
 import json
+from math import nan
 from pathlib import Path
 
 import pytest
 from four_systems import LINKS, TEXTS
 
-from rypt.analysis.campaign import UNCHECKED, analyze, systems_of
+from rypt.analysis.agreement import Agreement
+from rypt.analysis.campaign import (
+    UNCHECKED,
+    agreement_text,
+    analyze,
+    curve_table,
+    models_table,
+    redundancy_text,
+)
+from rypt.analysis.held_out import Accuracies, CurvePoint
+from rypt.analysis.plot import plot_analysis
+from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 from rypt.campaign.folder import Campaign, create
-from rypt.records import Candidate, Judgment, Label, Span
+from rypt.records import Judgment, Label, Span
 from rypt.text import RyptError
 
 SPANS = (Span(0, 3), Span(0, 2), Span(0, 1), Span(1, 2), Span(2, 3))
@@ -74,6 +86,7 @@ def test_without_judgments_there_is_still_redundancy(tmp_path):
     assert found.redundancy.total.new == 2
     assert found.notes == ["percolation cannot be checked against held-out judgments: no judgments yet"]
     assert found.as_dict()["agreement"]["alpha"] is None
+    assert "NaN" not in json.dumps(found.as_dict())
 
 
 def test_a_list_can_be_left_out_while_its_judgments_count(tmp_path):
@@ -105,20 +118,6 @@ def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
     assert found.simulated in found.notes
 
 
-def test_lists_are_named_after_their_system():
-    """By the rule of `rypt.texts.lists`, which comparing and importing follow, too."""
-    one = [Candidate("1", "a", "")]
-    lists = [
-        ("out/JHU.jsonl.gz", one),
-        ("x/JHU", one),
-        ("newstest.JHU.txt", one),
-        ("JHU2.txt", one),
-        ("a.J2.txt", one),
-    ]
-    found = systems_of(lists, ["", "JHU", "J", "J2"])
-    assert {name: len(own) for name, own in found.items()} == {"JHU": 3, "J2": 1}
-
-
 def test_the_list_of_a_system_with_a_longer_name_is_not_left_out(tmp_path):
     campaign = make(tmp_path / "a")
     (tmp_path / "a" / "s1.jsonl").rename(tmp_path / "a" / "s3.v2.jsonl")
@@ -131,7 +130,51 @@ def test_the_list_of_a_system_with_a_longer_name_is_not_left_out(tmp_path):
     assert "|judged_only:s3|" in found.signature
 
 
-def test_json_has_no_nan(tmp_path):
-    found = analyze(make(tmp_path / "a"), splits=1, longest=1)
-    assert "NaN" not in json.dumps(found.as_dict())
-    assert found.as_dict()["redundancy"]["total"]["frontier"]["served"] > 1
+UNKNOWN = Accuracies(0, nan, nan, nan)
+CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan), UNKNOWN) for n in (1, 2)]
+LISTS = [
+    ListCounts(f"lists/{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 10, 4, 8)) for n in (1, 2)
+]
+
+
+def test_tables():
+    """Shares in per cent, a dash for what is not known."""
+    assert curve_table(CURVE).splitlines()[2].split() == [
+        "1",
+        "30.0",
+        "70.0",
+        "30.0",
+        "10.0",
+        "60.0",
+        "-",
+        "-",
+        "50.0",
+    ]
+    assert models_table(CURVE).splitlines()[2].split() == ["1", "9", "50.0", "60.0", "-", "0", "-", "-", "-"]
+    text = redundancy_text(Redundancy(4, LISTS, LISTS[0]))
+    assert text.splitlines()[2].split()[1:] == ["10", "5", "100", "50", "40", "10", "4"]
+    assert (
+        "40 phrases, 10 different (25.0%), 1.25 a constituent; one label serves 4.0 places; 4 have a l"
+        in text
+    )
+    assert agreement_text(Agreement(0, 0, nan, nan, 4, 5, nan)) == "agreement: no judgments"
+    text = agreement_text(Agreement(10, 50, 0.5, nan, 4, 5, 0.689))
+    assert text.endswith("alpha 0.500, mean pairwise kappa -, at least 4 of 5 agree on 68.9%")
+
+
+def test_pictures(tmp_path):
+    """Lines that are known are drawn and named."""
+    plot_analysis(tmp_path / "a.svg", Redundancy(4, LISTS, LISTS[0]), CURVE, note="SIMULATED: all of it")
+    text = (tmp_path / "a.svg").read_text()
+    for name in (
+        "different ones: labels needed: 20",
+        "always YES, percolated",
+        "added by NO from below",
+        "SIMULATED",
+    ):
+        assert f"<!-- {name}" in text
+    assert "table, percolated" not in text
+    plot_analysis(tmp_path / "b.svg", Redundancy(4, LISTS[:1], LISTS[0]), [])
+    text = (tmp_path / "b.svg").read_text()
+    assert "phrases on the frontier (4): 40" in text
+    assert "maxLen" not in text

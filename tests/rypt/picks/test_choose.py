@@ -6,10 +6,10 @@ import sacrebleu
 from systems_world import make
 
 from rypt.campaign.folder import Campaign
-from rypt.database.judgments import JudgmentDatabase
-from rypt.picks.choose import Chooser, choose
+from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate
+from rypt.scoring.scorer import best_picks
 from rypt.text import RyptError
 
 
@@ -28,15 +28,15 @@ def candidate(text, score=None, segment="1"):
 )
 def test_the_best_then_the_model_then_the_first(scores, models, text, tied):
     candidates = [candidate(name, model) for name, model in zip("abc", models, strict=True)]
-    (pick,) = choose(candidates, np.array(scores)).values()
+    (pick,) = best_picks(np.array(scores), candidates).values()
     assert (pick.candidate.text, pick.tied) == (text, tied)
 
 
 def test_segments_are_apart():
     candidates = [candidate("a", segment="2"), candidate("b", segment="1"), candidate("c", segment="2")]
-    found = choose(candidates, np.array([0.1, 0.2, 0.3]))
+    found = best_picks(np.array([0.1, 0.2, 0.3]), candidates)
     assert {segment: pick.candidate.text for segment, pick in found.items()} == {"2": "c", "1": "b"}
-    assert choose([], np.zeros(0)) == {}
+    assert best_picks(np.zeros(0), []) == {}
 
 
 @pytest.fixture(scope="module")
@@ -56,23 +56,10 @@ def test_bleu_picks_by_sentence_bleu(chooser):
     assert "tok:13a" in chooser.signatures["bleu"]
 
 
-def test_rypt_picks_as_the_scorer_does(chooser):
-    scorer = chooser.scorer({"unknown": "ignore"})
-    found = chooser.picks(parse_pick_metric("rypt:ignore"))
-    candidates = chooser.campaign.candidates
-    scores = scorer.score(scorer.stats(candidates))
-    for segment, pick in found.items():
-        own = [score for c, score in zip(candidates, scores, strict=True) if c.segment == segment]
-        assert pick.score == pytest.approx(max(own))
-        assert pick.tied == sum(score > max(own) - 1e-9 for score in own)
-    assert "unknown:ignore" in chooser.signatures["rypt:ignore"]
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({}, "percolation|unknown:half"),
-        ({"model": "percolation"}, "percolation|unknown:half"),
         ({"unknown": "no"}, "percolation|unknown:no"),
         ({"model": "table"}, "table|"),
         ({"model": "severity"}, "severity|"),
@@ -80,13 +67,6 @@ def test_rypt_picks_as_the_scorer_does(chooser):
 )
 def test_options_of_rypt(chooser, options, expected):
     assert f"model:{expected}" in chooser.scorer(options).signature
-
-
-def test_another_database_of_judgments(chooser, tmp_path):
-    with JudgmentDatabase(tmp_path / "empty.db") as db:
-        db.add_segments(chooser.campaign.segments)
-    picks = chooser.picks(parse_pick_metric(f"rypt(db={tmp_path / 'empty.db'})"))
-    assert {pick.score for pick in picks.values()} == {0.5}
 
 
 def test_terms_that_mean_nothing_here(chooser, tmp_path):
@@ -111,7 +91,3 @@ def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
         pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items()
     )
     assert any(pick.score < best[s].score for s, pick in found.items())
-    votes = chooser.scorer({"unknown": "half"}).observe(campaign.candidates)
-    np.testing.assert_array_equal(
-        votes.labels(), Chooser(campaign).scorer({"unknown": "half"}).observe(campaign.candidates).labels()
-    )
