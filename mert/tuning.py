@@ -25,7 +25,7 @@ from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.metric import Metric, Resources, columns_of, read_metric
 from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
-from rypt.texts.nbest import read_raw
+from rypt.texts.nbest import read_list
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 
@@ -183,7 +183,7 @@ def _resources(
 
     def candidates() -> Iterator[tuple[str, str]]:
         for path in lists:
-            for _, raw in read_raw(path):
+            for _, raw in read_list(path):
                 yield raw.segment, raw.text
 
     return Resources(references_read, folder, sources=read_sources, lists=candidates if lists else None)

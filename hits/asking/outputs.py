@@ -10,9 +10,8 @@ from hits.batches.markup import escape, language_columns, readable
 from hits.records import BatchSettings
 from rypt.records import Segment
 from rypt.text import InputError, PathLike, RyptError, read_lines, tokenize
-from rypt.texts.dialects import dialect_of
-from rypt.texts.dialects.jsonl import original_texts
-from rypt.texts.nbest import not_in_source, read_raw
+from rypt.texts.formats import original_texts, reader_of
+from rypt.texts.nbest import not_in_source, read_list
 
 Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
 _SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -21,7 +20,7 @@ _SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 def read_output(path: PathLike, segments: Sequence[Segment]) -> dict[str, str]:
     """One candidate per line, as many as there are segments; of an n-best list the first of each segment."""
     numbered = list(read_lines(path))
-    if numbered and dialect_of(numbered[0][1]) is not None:
+    if numbered and reader_of(numbered[0][1]) is not None:
         return _first_of_list(path, segments, numbered)
     lines = [line for _, line in numbered]
     if len(lines) != len(segments):
@@ -37,7 +36,7 @@ def _first_of_list(
     """The first candidate of each segment, before it was cut into tokens where the list keeps that."""
     firsts: dict[str, str | None] = {segment.id: None for segment in segments}
     originals = {(segment, candidate): text for segment, candidate, text in original_texts(lines)}
-    for number, raw in read_raw(path, list(firsts), lines=lines):
+    for number, raw in read_list(path, list(firsts), lines=lines):
         if raw.segment not in firsts:
             raise InputError(path, number, not_in_source(raw.segment, len(firsts)))
         if firsts[raw.segment] is None:

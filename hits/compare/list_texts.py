@@ -9,8 +9,8 @@ from rypt.campaign.folder import read_source
 from rypt.metrics.references import References, read_references
 from rypt.records import Candidate, Segment
 from rypt.text import InputError, PathLike, RyptError, read_lines
-from rypt.texts.dialects import dialect_of
-from rypt.texts.nbest import not_in_source, read_raw
+from rypt.texts.formats import reader_of
+from rypt.texts.nbest import not_in_source, read_list
 
 _FINAL = re.compile(
     r"(?P<space>\s?)[.!?]+(\s*[\"'»”’)\]]+)*\s*$"
@@ -66,7 +66,7 @@ def read_lists(
         order = [str(i) for i in range(len(documents))]
     else:
         order = next((numbers for path in paths if (numbers := _numbers(path))), None)
-    lists = [[raw for _, raw in read_raw(path, order)] for path in paths]
+    lists = [[raw for _, raw in read_list(path, order)] for path in paths]
     if segments is not None and source is not None:
         _check_ids(paths, lists, source, order or [])
         if documents is not None:
@@ -92,7 +92,7 @@ def looks_tokenised(texts: Iterable[str]) -> bool:
 def _numbers(path: PathLike) -> list[str] | None:
     """The numbers of the lines of plain output; None of a list that names its segments."""
     head = [line for _, line in islice(read_lines(path), 1)]
-    return [str(i) for i, _ in enumerate(read_lines(path))] if head and dialect_of(head[0]) is None else None
+    return [str(i) for i, _ in enumerate(read_lines(path))] if head and reader_of(head[0]) is None else None
 
 
 def _check_ids(

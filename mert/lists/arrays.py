@@ -15,8 +15,8 @@ from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import compiled_if_large
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
-from rypt.texts.dialects import BARS, dialect_of
-from rypt.texts.nbest import read_raw
+from rypt.texts.formats import read_bars, reader_of
+from rypt.texts.nbest import read_list
 
 
 @compiled_if_large
@@ -148,13 +148,14 @@ def check_numbers(segments: Sequence[str], place: Place) -> None:
 def has_bars(data: bytes | bytearray) -> bool:
     """Whether the first line is of the dialect with ``|||``, which the compiled reader reads."""
     line = data[: data.find(b"\n") + 1 or len(data)].decode()
-    return dialect_of(line.rstrip("\r\n")) is BARS
+    return reader_of(line.rstrip("\r\n")) is read_bars
 
 
 def _numbered(
     path: PathLike, data: bytes | bytearray, watch: Watch
 ) -> Iterator[tuple[PathLike, int, Candidate]]:
-    for number, raw in read_raw(path, watch=watch, data=data):
+    lines = enumerate(data.decode().removesuffix("\n").split("\n"), start=1)
+    for number, raw in read_list(path, watch=watch, lines=lines):
         yield path, number, raw
 
 

@@ -9,8 +9,8 @@ from mert.lists import scan
 from mert.lists.line_fields import SPACE, TAB, WORD_SCORES, line_starts
 from rypt.arrays import Floats, Ids, Ints
 from rypt.records import Candidate
-from rypt.text import FormatError, InputError, PathLike, RyptError
-from rypt.texts.nbest import parse_line
+from rypt.text import InputError, PathLike, RyptError
+from rypt.texts.formats import read_bars
 
 MAX_DENSE = 500  # features tuned unless named
 
@@ -84,14 +84,15 @@ class Lines:
 
     def parse(self, line: int) -> Candidate:
         """Read one line whole."""
-        return parse_line(self.text(line))
+        path, number = self.place(line)
+        return next(read_bars(path, [(number, self.text(line))]))[1]
 
     def refuse(self, line: int, otherwise: Callable[[], str]) -> InputError:
         """What is wrong with a line, as the reader of single lines says it, or in other words."""
         try:
             self.parse(line)
-        except FormatError as error:
-            return InputError(*self.place(line), str(error))
+        except InputError as error:
+            return error
         return InputError(*self.place(line), otherwise())
 
 
@@ -132,7 +133,7 @@ class FeatureLabels:
         path, number = self.lines.place(0)
         try:
             before = len(self.lines.parse(0).features)
-        except FormatError as error:
+        except InputError as error:
             return f"expected features like line {number} of {path}, but there: {error}"
         what = f"{expected} value{'s' * (expected != 1)} of {name}" if expected >= 0 else f"no feature {name}"
         if label == scan.UNNAMED:

@@ -1,7 +1,7 @@
 """The compiled reader of n-best lists with ``|||``: fields, labels and numbers straight from the bytes of the files.
 
-`rypt.texts.dialects.bars` reads the same lines one by one and is the definition of the form; this does whole lists at
-once, and hands back the place of a line that it cannot read, for `rypt.texts.dialects.bars` to say what is wrong.
+`rypt.texts.formats.read_bars` reads the same lines one by one and is the definition of the form; this does whole lists at
+once, and hands back the place of a line that it cannot read, for `rypt.texts.formats.read_bars` to say what is wrong.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from mert.lists.line_fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, fie
 from rypt.arrays import Bytes, Floats, Ids, Ints
 from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
 
-COLON, UNDERSCORE, BRACE = 58, 95, 123
+COLON, UNDERSCORE = 58, 95
 UNNAMED = 0  # the label of numbers without one
 FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = (
     0,
@@ -65,7 +65,7 @@ def find_fields(
             stop -= 1
         end = field_end(buffer, place, stop)
         ids[line, 0], ids[line, 1] = trim(buffer, place, end)
-        if end == stop or ids[line, 0] == ids[line, 1] or buffer[place] == BRACE:
+        if end == stop or ids[line, 0] == ids[line, 1]:
             return line
         begin = end + 3
         end = field_end(buffer, begin, stop)

@@ -19,7 +19,7 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.references import References, read_references
 from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
-from rypt.texts.nbest import read_raw
+from rypt.texts.nbest import read_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _lines(lists: NBest, paths: Sequence[PathLike]) -> list[Ints]:
     place = {segment: number for number, segment in enumerate(lists.segments)}
     rows: list[list[int]] = [[] for _ in lists.segments]
     for path in paths:
-        for _, raw in read_raw(path):
+        for _, raw in read_list(path):
             rows[place[raw.segment]].append(known[_key(raw)])
     return [np.array(row, np.int64) for row in rows]
 

@@ -36,7 +36,6 @@ from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plura
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import distinct, expand_lists, list_names
 from rypt.texts.nbest import read_candidates
-from rypt.texts.parallel_rows import describe_row, texts_by_language
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
@@ -298,7 +297,5 @@ def _json_segment(line: str, language: str | None) -> Segment:
         record = parse_json(line)
     except SyntaxFormatError as error:
         raise FormatError(f"expected a JSON object with id and text: {error}") from None
-    if row := describe_row(record, source=True) if texts_by_language(record) else None:
-        raise FormatError(f"expected the source as plain text or JSON with id and text, found {row}")
     segment = segment_from_record(record)
     return replace(segment, language=segment.language or language)

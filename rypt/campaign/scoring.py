@@ -24,7 +24,7 @@ from rypt.scoring.models import Percolation
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.scoring.scorer import Scorer, best_picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
-from rypt.texts.dialects.jsonl import original_texts
+from rypt.texts.formats import original_texts
 from rypt.texts.lists import distinct, list_names
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rypt.text import InputError, PathLike, RyptError, read_lines
-from rypt.texts.parallel_rows import json_row
+from rypt.texts.formats import is_json_object
 
 
 class References:
@@ -103,8 +103,8 @@ def read_reference(path: PathLike, count: int | None = None) -> list[str]:
     lines = [line for _, line in read_lines(path)]
     if not lines:
         raise InputError(path, None, "expected references, found an empty file")
-    if row := json_row(lines[0]):
-        raise InputError(path, 1, f"expected plain text, a line per segment, found {row}")
+    if is_json_object(lines[0]):
+        raise InputError(path, 1, "expected plain text, a line per segment, found JSON")
     if count is not None and len(lines) != count:
         raise InputError(path, len(lines), f"expected {count} lines, one per segment, found {len(lines)}")
     return lines

@@ -13,7 +13,7 @@ from rypt.text import OptionError, PathLike, RyptError, open_output, plural
 from rypt.texts.phrases import Phrase, phrase_key, phrase_of
 from rypt.texts.trees import Constituent, SourceTree
 
-MADE_LABELS = frozenset(("ROOT", "S", "C", "H", "X"))  # of `rypt.tools.fallback_trees`
+MADE_LABELS = frozenset(("ROOT", "S", "C", "H", "X"))  # of `rypt.texts.fallback_trees`
 MADE_NAMES = (
     "the tree was made from punctuation and length, without a parser: S is a sentence, C a clause, H a part of a "
     "clause, X a word or punctuation mark"

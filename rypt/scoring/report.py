@@ -17,7 +17,6 @@ from rypt.scoring.percolation import UNKNOWN
 from rypt.scoring.scorer import Coverage, Scorer, best_picks, coverage, coverage_by_candidate
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError, open_output, plural
-from rypt.texts.nbest import by_segment
 
 LONG = 40  # mean words of a segment from which it is a paragraph
 FEW = 0.5  # share of labelled constituents below which labels are few
@@ -176,7 +175,10 @@ def score_report(scorer: Scorer, candidates: Sequence[Candidate], *, pick: str =
     observations = scorer.observe(kept)
     stats = scorer.model.stats(observations)
     scores = scorer.score(stats)
-    groups = list(by_segment(kept))
+    numbers: dict[str, list[int]] = {}
+    for index, candidate in enumerate(kept):
+        numbers.setdefault(candidate.segment, []).append(index)
+    groups = list(numbers.items())
     if not groups:
         raise RyptError("nothing to score: no segment has both a parse and a candidate")
     best = best_picks(scores, kept)

@@ -1,10 +1,16 @@
 """Which candidate tokens translate which source tokens: word links and the phrase pairs they come from.
 
-Read are Pharaoh links (``0-0 1-2``), Moses' phrase pairs (``0-1=0-2 2=3``), and Joshua's derivations (in
-`rypt.texts.derivation`). A phrase pair becomes word links through the training alignments of a `Lexicon`; a pair that
-is not in it links every word with every word.
+Pharaoh links (``0-0 1-2``), Moses' phrase pairs (``0-1=0-2 2=3``), source ranges after each phrase (``the house |0-1|``),
+and Joshua's derivation trees (paper, section 3.1): ``(ROOT{0-6} (S{0-6} (X{0-1} i) …))``, where each node names the
+source span ``[start, stop)`` it translates. What a node says itself, besides its children, is translated from the source
+words its children leave over. So (offizielle, prognosen, sind)-(official, forecasts, are) with (prognosen)-(forecasts)
+inside gives (offizielle, sind)-(official, are).
+
+A phrase pair becomes word links through the training alignments of a `Lexicon`; a pair that is not in it links every
+word with every word.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +19,8 @@ from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 
 MAX_DIGITS = 6  # of a token's position: no segment is longer, and a range is never too large for the memory
 Links = tuple[tuple[int, int], ...]
+_OPENING = re.compile(r"\((\S*)\{(\d{1,6})-(\d{1,6})\}(\)*)$")
+_TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +148,98 @@ def links_of_pairs(
         )
         links.extend(lexicon.links(pair, source, target))
     return tuple(links)
+
+
+def has_trace(text: str) -> bool:
+    """Whether source ranges stand after the phrases of a candidate."""
+    return _TRACE.search(text) is not None
+
+
+def parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
+    """Read phrases followed by the source range (its last token included) they translate.
+
+    >>> parse_trace("the patient |0-1| laughs |2-2|")
+    ('the patient laughs', [PhrasePair(source=(0, 1), target=(0, 1)), PhrasePair(source=(2,), target=(2,))])
+    """
+    words: list[str] = []
+    pairs = []
+    begin = 0
+    for token in tokenize(text):
+        trace = _TRACE.fullmatch(token)
+        if trace:
+            if int(trace[1]) > int(trace[2]):
+                raise FormatError(f"expected a source range from left to right, found {token}")
+            pairs.append(
+                PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words))))
+            )
+            begin = len(words)
+        else:
+            words.append(token)
+    return " ".join(words), [pair for pair in pairs if pair.target]
+
+
+@dataclass(slots=True)
+class _Node:
+    start: int
+    stop: int
+    target: list[int] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+
+
+def is_derivation(text: str) -> bool:
+    """Whether the text looks like a derivation rather than a candidate or links."""
+    return bool(re.match(r"\s*\(\S*\{\d+-\d+\}", text))
+
+
+def parse_derivation(text: str) -> tuple[list[str], list[PhrasePair]]:
+    """The candidate's tokens and its phrase pairs, children before parents.
+
+    >>> tokens, pairs = parse_derivation("(S{0-3} official (X{1-2} forecasts) are)")
+    >>> tokens
+    ['official', 'forecasts', 'are']
+    >>> pairs
+    [PhrasePair(source=(1,), target=(1,)), PhrasePair(source=(0, 2), target=(0, 2))]
+    """
+    tokens: list[str] = []
+    pairs: list[PhrasePair] = []
+    stack: list[_Node] = []
+    closed_all = False
+    for item in tokenize(text):
+        if closed_all:
+            raise FormatError(f"unbalanced brackets in the derivation: {item!r} after its end")
+        opening = _OPENING.match(item)
+        if opening:
+            stack.append(_open(int(opening[2]), int(opening[3]), stack))
+            closing = len(opening[4])
+        else:
+            word = item.rstrip(")")
+            closing = len(item) - len(word)
+            if not stack:
+                raise FormatError(f"expected a derivation like (ROOT{{0-6}} …), found {item!r}")
+            if word:
+                stack[-1].target.append(len(tokens))
+                tokens.append(word)
+        if closing > len(stack):
+            raise FormatError(f"unbalanced brackets in the derivation at {item!r}")
+        for _ in range(closing):
+            node = stack.pop()
+            source = tuple(i for i in range(node.start, node.stop) if i not in node.covered)
+            if source and node.target:
+                pairs.append(PhrasePair(source, tuple(node.target)))
+        closed_all = not stack
+    if stack or not closed_all:
+        raise FormatError(f"unbalanced brackets in the derivation: {len(stack)} not closed")
+    return tokens, pairs
+
+
+def _open(start: int, stop: int, stack: list[_Node]) -> _Node:
+    if start > stop:
+        raise FormatError(f"expected a source span from left to right, found {start}-{stop}")
+    if stack:
+        parent = stack[-1]
+        if start < parent.start or stop > parent.stop:
+            raise FormatError(
+                f"derivation node {start}-{stop} lies outside its parent {parent.start}-{parent.stop}"
+            )
+        parent.covered.update(range(start, stop))
+    return _Node(start, stop)

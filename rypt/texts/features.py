@@ -1,6 +1,7 @@
 """The features of a candidate: ``Name= v v``, ``name=value``, ``name: v v``, or numbers alone."""
 
 import math
+from collections.abc import Sequence
 
 from rypt.text import FormatError, tokenize
 
@@ -11,76 +12,36 @@ def read_features(text: str) -> dict[str, float]:
     >>> read_features("LM0= -2.5 TM0= -1 -2 oov=1")
     {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
     """
-    return FeatureReader().read(text)
-
-
-class FeatureReader:
-    """Reads the features of many candidates; one whose labels stand where those of the candidate before it stood is
-    read without looking at each word.
-
-    >>> reader = FeatureReader()
-    >>> [reader.read(text) for text in ("LM0= -2.5 TM0= -1 -2", "LM0= -3 TM0= -1.5 -4")]
-    [{'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0}, {'LM0': -3.0, 'TM0_0': -1.5, 'TM0_1': -4.0}]
-    """
-
-    def __init__(self) -> None:
-        self._layout: tuple[list[str | None], tuple[str, ...]] = (
-            [],
-            (),
-        )  # the labels, None for a value; the names
-
-    def read(self, text: str) -> dict[str, float]:
-        """The features of one candidate."""
-        words = text.split(" ")
-        labels, names = self._layout
-        if len(words) == len(labels):
-            values = [word for word, label in zip(words, labels, strict=True) if word != label]
-            if len(values) == len(names) and (numbers := _plain_numbers(values)) is not None:
-                return dict(zip(names, numbers, strict=True))
-        features = _read_features(text)
-        labels = [word if word.endswith(("=", ":")) else None for word in words]
-        if (
-            labels.count(None) == len(features)
-            and _plain_numbers([w for w in words if w not in labels]) is not None
-        ):
-            self._layout = labels, tuple(features)
-        return features
-
-
-def _plain_numbers(words: list[str]) -> list[float] | None:
-    """Words that are finite numbers, None if one may be something else."""
-    joined = " ".join(words)
-    if not joined.isascii() or not joined.isprintable() or "_" in joined or "  " in joined:
-        return None
-    try:
-        numbers = list(map(float, words))
-    except ValueError:
-        return None
-    return numbers if math.isfinite(sum(map(abs, numbers))) else None
-
-
-def _read_features(text: str) -> dict[str, float]:
-    named: dict[str, list[float]] = {}
-    name = "F"
+    values: list[str] = []
+    named = {"F": values}
     for word in tokenize(text):
-        label, equals, value = word.rpartition("=")
-        if equals or word.endswith(":"):
-            name = label if equals else word[:-1]
+        name, equals, value = word.rpartition("=")
+        if equals or word[-1] == ":":
+            name = name if equals else word[:-1]
             if not name:
                 raise FormatError(f"expected the name of a feature, found {word!r}")
-            named.setdefault(name, []).extend([finite(value)] if equals and value else [])
-        else:
-            named.setdefault(name, []).append(finite(word))
-    flat = [
-        (name if len(values) == 1 else f"{name}_{i}", value)
-        for name, values in named.items()
-        for i, value in enumerate(values)
-    ]
-    features = dict(flat)
-    if len(features) < len(flat):
-        twice = next(name for i, (name, _) in enumerate(flat) if name in dict(flat[:i]))
-        raise FormatError(f"the feature {twice} is there twice")
+            values = named.setdefault(name, [])
+        if value and (equals or word[-1] != ":"):
+            values.append(value)
+    names: list[str] = []
+    for name, values in named.items():
+        names += [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
+    features = dict(zip(names, _finite([v for values in named.values() for v in values]), strict=True))
+    if len(features) < len(names):
+        raise FormatError(f"the feature {next(n for n in names if names.count(n) > 1)} is there twice")
     return features
+
+
+def _finite(words: Sequence[str]) -> list[float]:
+    joined = "".join(words)
+    if joined.isascii() and joined.isprintable() and "_" not in joined:
+        try:
+            numbers = list(map(float, words))
+        except ValueError:
+            numbers = [math.nan]
+        if math.isfinite(sum(map(abs, numbers))):
+            return numbers
+    return list(map(finite, words))
 
 
 def finite(text: str | float) -> float:

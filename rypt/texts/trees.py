@@ -6,6 +6,7 @@ empty elements do not. Constituents stand in pre-order, so a parent always comes
 
 import html
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ ESCAPES = {
 }
 QUOTES = {**dict.fromkeys(["``", "''", "“", "”", "„"], '"'), **dict.fromkeys(["`", "‘", "’", "‚"], "'")}
 _ESCAPE = re.compile("|".join(map(re.escape, ESCAPES)), re.IGNORECASE)
-_ATOMS = re.compile(r"[()]|[^ \t\r\n()]+")
+_ATOM = r"[^ \t\r\n()]+"
+TOO_DEEP = "the brackets of the tree are nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,44 @@ class SourceTree:
     @classmethod
     def from_brackets(cls, text: str) -> "SourceTree":
         """Read Penn brackets; several trees side by side become children of one root."""
-        tokens, spans = _read_brackets(text)
-        return cls.from_spans(tokens, spans)
+        from nltk import Tree
+
+        try:
+            top = Tree.fromstring(f"(TOP {text})", node_pattern=_ATOM, leaf_pattern=_ATOM)
+        except ValueError as error:
+            opened, closed = text.count("("), text.count(")")
+            unbalanced = f"unbalanced brackets: {opened} opened, {closed} closed"
+            raise FormatError(TOO_DEEP if "nesting depth" in str(error) else unbalanced) from None
+        if outside := next((child for child in top if isinstance(child, str)), None):
+            raise FormatError(f"expected a tree in brackets, found {outside!r} outside of them")
+        return cls._from_nodes(top)
+
+    @classmethod
+    def from_nltk(cls, tree: Any) -> "SourceTree":
+        """Take an ``nltk.Tree``, which is what most parsers for Python return."""
+        return cls._from_nodes([tree])
+
+    @classmethod
+    def _from_nodes(cls, trees: Iterable[Any]) -> "SourceTree":
+        tokens: list[str] = []
+        spans: list[tuple[Span, str]] = []
+
+        def visit(node: Any) -> None:
+            if isinstance(node, str):
+                tokens.append(unescape(node))
+            elif node.label() != "-NONE-":
+                place, start = len(spans), len(tokens)
+                spans.append((Span(start, start), _category(node.label())))
+                for child in node:
+                    visit(child)
+                spans[place] = (Span(start, len(tokens)), spans[place][1])
+
+        try:
+            for tree in trees:
+                visit(tree)
+        except RecursionError:
+            raise FormatError(TOO_DEEP) from None
+        return cls.from_spans(tokens, (item for item in spans if len(item[0])))
 
     @classmethod
     def from_spans(cls, tokens: Sequence[str], spans: Iterable[tuple[Span, str]]) -> "SourceTree":
@@ -84,16 +122,18 @@ class SourceTree:
             constituents.append(Constituent(span, label, parent))
         return cls(tuple(tokens), tuple(constituents))
 
-    @classmethod
-    def from_nltk(cls, tree: Any) -> "SourceTree":
-        """Take an ``nltk.Tree``, which is what most parsers for Python return."""
-        return cls.from_brackets(tree.pformat(margin=10**9))
-
     def to_nltk(self) -> Any:
-        """The same constituents as an ``nltk.Tree``, to draw or search it with nltk's tools."""
+        """The same constituents as an ``nltk.Tree``."""
         from nltk import Tree
 
-        return Tree.fromstring(str(self))
+        nodes = [Tree(constituent.label, []) for constituent in self.constituents]
+        for node, constituent in zip(nodes, self.constituents, strict=True):
+            if constituent.parent >= 0:
+                nodes[constituent.parent].append(node)
+        for node, constituent in zip(nodes, self.constituents, strict=True):
+            if not node:
+                node.append(self.tokens[constituent.span.start])
+        return nodes[0] if nodes else Tree("", [])
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -123,49 +163,13 @@ class SourceTree:
 
     def __str__(self) -> str:
         """Penn brackets on one line; reading them gives the same tree."""
-        parts: list[str] = []
-        open_nodes: list[int] = []
-        for i, node in enumerate(self.constituents):
-            while open_nodes and open_nodes[-1] != node.parent:
-                open_nodes.pop()
-                parts.append(")")
-            parts.append(f" ({node.label}")
-            open_nodes.append(i)
-            if not self.children[i]:
-                parts.append(" " + _escaped(self.tokens[node.span.start]))
-        return ("".join(parts) + ")" * len(open_nodes)).strip() or "()"
-
-
-def _read_brackets(text: str) -> tuple[list[str], list[tuple[Span, str]]]:
-    """Tokens and labelled spans, with an explicit stack: trees may be as deep as memory allows."""
-    tokens: list[str] = []
-    spans: list[tuple[Span, str]] = []
-    stack: list[tuple[int, str, int]] = []  # (first token, label, where its span belongs)
-    atoms = list(_ATOMS.finditer(text))
-    i = 0
-    while i < len(atoms):
-        atom = atoms[i].group()
-        if atom == "(":
-            label = atoms[i + 1].group() if i + 1 < len(atoms) else ""
-            if label in ("(", ")"):
-                label = ""
-            else:
-                i += 1
-            stack.append((len(tokens), label, len(spans)))
-        elif atom == ")":
-            if not stack:
-                raise FormatError(f"unbalanced brackets: ')' without '(' at column {atoms[i].start() + 1}")
-            start, label, place = stack.pop()
-            if len(tokens) > start:
-                spans.insert(place, (Span(start, len(tokens)), _category(label)))
-        elif not stack:
-            raise FormatError(f"expected '(' at column {atoms[i].start() + 1}, found {atom!r}")
-        elif stack[-1][1] != "-NONE-":
-            tokens.append(unescape(atom))
-        i += 1
-    if stack:
-        raise FormatError(f"unbalanced brackets: {len(stack)} of {text.count('(')} not closed")
-    return tokens, spans
+        if not self.constituents:
+            return "()"
+        escaped = tuple(token.replace("(", "-LRB-").replace(")", "-RRB-") for token in self.tokens)
+        try:
+            return str(SourceTree(escaped, self.constituents).to_nltk().pformat(margin=sys.maxsize))
+        except RecursionError:
+            raise FormatError(TOO_DEEP) from None
 
 
 def _category(label: str) -> str:
@@ -181,10 +185,6 @@ def _category(label: str) -> str:
 def unescape(token: str) -> str:
     """A leaf as it stands in the source text: ``-LRB-`` is an opening bracket."""
     return _ESCAPE.sub(lambda escape: ESCAPES[escape[0].lower()], token)
-
-
-def _escaped(token: str) -> str:
-    return token.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
 def _comparable(token: str) -> str:

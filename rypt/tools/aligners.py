@@ -33,7 +33,7 @@ from rypt.text import (
 )
 from rypt.texts.alignment import Lexicon, Links, check_links, format_links
 from rypt.texts.lists import expand_outputs
-from rypt.texts.nbest import aligned_candidate, not_in_source, read_raw
+from rypt.texts.nbest import aligned_candidate, not_in_source, read_list
 from rypt.tools.diagonal_aligner import VERSION, diagonal_links
 from rypt.tools.eflomal_runs import PRIOR_WEIGHT, Work, eflomal_links, eflomal_version, learned_priors
 from rypt.tools.link_cache import Known, LinkCache, digest, digest_of_pair
@@ -146,7 +146,7 @@ def _output_folder(path: Path) -> Iterator[None]:
 def _pairs(path: PathLike, segments: Mapping[str, Segment], watch: Watch) -> list[Pair]:
     """Source and candidate tokens of each line of a list."""
     pairs: list[Pair] = []
-    for number, raw in read_raw(path, list(segments), watch):
+    for number, raw in read_list(path, list(segments), watch):
         segment = segments.get(raw.segment)
         if segment is None:
             raise InputError(path, number, not_in_source(raw.segment, len(segments)))

@@ -21,7 +21,7 @@ from rypt.options import PARSERS, TOKENS, check_option
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, new_folder, plural, unwatched
 from rypt.texts.lists import expand_lists, list_names
-from rypt.texts.nbest import has_links, not_in_source, read_raw
+from rypt.texts.nbest import has_links, not_in_source, read_list
 from rypt.texts.segmenters import choose_segmenter
 from rypt.tools.aligners import align_lists
 from rypt.tools.parsers import FALLBACK, is_installed, parse_source
@@ -140,7 +140,7 @@ def _checked_lists(texts: _Texts, watch: Watch) -> bool:
         read_reference(path, len(names))
     for path in texts.lists:
         number = None
-        for number, raw in read_raw(path, names, watch):
+        for number, raw in read_list(path, names, watch):
             if raw.segment not in known:
                 raise InputError(path, number, not_in_source(raw.segment, len(names)))
             if has_links(raw):
@@ -214,4 +214,4 @@ class _Preparation:
 
 
 def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[Candidate]:
-    return (raw for path in lists for _, raw in read_raw(path, names))
+    return (raw for path in lists for _, raw in read_list(path, names))

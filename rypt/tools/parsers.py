@@ -4,8 +4,8 @@
     trees = parse_all([["das", "Haus"]], tool="fallback")        # from punctuation and length alone
 
 stanza gives constituents, or for languages without them dependencies: the constituent of a word is then its yield
-(`rypt.texts.conllu`). It is called on the source tokens as they are. ``fallback`` needs no parser
-(`rypt.tools.fallback_trees`). docs/texts.md shows how to feed the output of other parsers.
+(`rypt.texts.treebank`). It is called on the source tokens as they are. ``fallback`` needs no parser
+(`rypt.texts.fallback_trees`). docs/texts.md shows how to feed the output of other parsers.
 """
 
 import importlib.util
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from rypt.campaign.folder import read_source
 from rypt.options import PARSERS, TREE_TOOLS
 from rypt.text import FormatError, PathLike, RyptError, Watch, open_output, unwatched
-from rypt.texts.conllu import tree_from_conllu
+from rypt.texts.fallback_trees import fallback_tree
+from rypt.texts.treebank import tree_from_conllu
 from rypt.texts.trees import SourceTree
-from rypt.tools.fallback_trees import fallback_tree
 
 FALLBACK = "fallback"
 Parse = Callable[[Sequence[str]], SourceTree]

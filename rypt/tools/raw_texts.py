@@ -17,8 +17,8 @@ from pathlib import Path
 
 from rypt.records import Candidate, Segment
 from rypt.text import PathLike, Watch, open_output, read_lines
-from rypt.texts.dialects.jsonl import RAW
-from rypt.texts.nbest import read_raw
+from rypt.texts.formats import RAW
+from rypt.texts.nbest import read_list
 from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_ideograph, is_unspaced
 from rypt.texts.tokenizer import join_pieces, tokens_of
 
@@ -83,7 +83,7 @@ class RawTexts:
         (self.folder / "lists").mkdir()
         for path, copy in zip(paths.values(), copies, strict=True):
             with open_output(copy) as stream:
-                for _, raw in read_raw(path, names, watch):
+                for _, raw in read_list(path, names, watch):
                     stream.write(_line(self._record(raw)))
         return copies
 

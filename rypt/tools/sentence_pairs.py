@@ -8,7 +8,7 @@ the same number of sentences and each sentence is about as long as its partner; 
 from collections.abc import Sequence
 
 from rypt.records import Span
-from rypt.tools.fallback_trees import sentences
+from rypt.texts.fallback_trees import sentences
 
 MOST_TIMES, MORE_TOKENS = (
     2.0,

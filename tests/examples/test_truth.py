@@ -15,7 +15,7 @@ from rypt.demo.decoder import accept
 from rypt.metrics.metric import Resources
 from rypt.records import Label, Span
 from rypt.texts.alignment import parse_links
-from rypt.texts.nbest import read_raw
+from rypt.texts.nbest import read_list
 from rypt.texts.phrases import linked_positions, phrase_of
 from rypt.texts.trees import SourceTree
 
@@ -221,7 +221,7 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
     known, lists = accept.read_truth(CORPUS / "dev.truth.jsonl"), accept.read_nbest(path)
     truth = read_truth(CORPUS / "dev.truth.jsonl")
     shares = {}
-    for number, (_, raw) in enumerate(read_raw(path)):
+    for number, (_, raw) in enumerate(read_list(path)):
         tree = SourceTree.from_brackets(trees[int(raw.segment)])
         linked = linked_positions(parse_links(raw.alignment or ""), len(tree.tokens))
         labels = []
@@ -240,7 +240,7 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
     assert [accept.whole(line, spans, known["0"]) for line in (first, second)] == [True, False]
     assert accept.acceptability(trees, lists, known) == pytest.approx(((shares[0] + shares[2]) / 2, 0.5))
     metric = load("acceptability").Acceptability(Resources(), {"part": str(CORPUS / "dev")})
-    stats = metric.stats([raw for _, raw in read_raw(path)])
+    stats = metric.stats([raw for _, raw in read_list(path)])
     assert metric.score(stats) == pytest.approx(list(shares.values()), abs=1e-6)
     assert metric.score(stats[[0, 2]].sum(axis=0)[None]) == pytest.approx(
         [(shares[0] + shares[2]) / 2], abs=1e-6

@@ -341,7 +341,7 @@ def test_jsonl(tmp_path):
         ({"id": 0}, "expected a field candidate"),
         ({"id": None, "candidate": "a"}, "expected the id as one line of text, found None"),
         ({"id": True, "candidate": "a"}, "expected the id as one line of text, found True"),
-        ({"id": "", "candidate": "a"}, "expected an id, found an empty one"),
+        ({"id": "", "candidate": "a"}, "expected the id as one line of text"),
         ({"id": "0\n", "candidate": "a"}, "expected the id as one line of text"),
         ({"id": 0, "candidate": "a", "features": {"x": "many"}}, "expected a finite number, found 'many'"),
         ({"id": 0, "candidate": "a", "features": {"x": float("nan")}}, "expected a finite number, found nan"),

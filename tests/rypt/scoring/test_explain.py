@@ -10,8 +10,8 @@ from rypt.scoring.explain import ExplainedNode, as_text, explain, legend
 from rypt.scoring.models import SeverityModel
 from rypt.scoring.scorer import Scorer
 from rypt.text import RyptError
+from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.trees import SourceTree
-from rypt.tools.fallback_trees import fallback_tree
 
 TREES = {
     "1": SourceTree.from_brackets("(S (NP (ART der) (NN <patient>)) (VVFIN lacht) (ADV laut) ($. .))"),

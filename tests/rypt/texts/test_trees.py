@@ -58,11 +58,14 @@ def test_several_trees_stand_under_one_root():
     assert (tree.constituents[0].span, tree.constituents[0].label) == (Span(0, 3), "ROOT")
 
 
-def test_deep_trees():
-    deep = 20_000
-    tree = SourceTree.from_brackets("(A (B b) " * deep + "(C c)" + ")" * deep)
-    assert len(tree.constituents) == 2 * deep + 1
-    assert SourceTree.from_brackets(str(tree)) == tree
+def test_trees_that_are_too_deep_are_refused():
+    deep = "(A (B b) " * 20_000 + "(C c)" + ")" * 20_000
+    with pytest.raises(FormatError, match="nested too deeply"):
+        SourceTree.from_brackets(deep)
+    words = [f"w{i}" for i in range(20_000)]
+    tree = SourceTree.from_spans(words, [(Span(i, len(words)), "A") for i in range(len(words))])
+    with pytest.raises(FormatError, match="nested too deeply"):
+        str(tree)
 
 
 def test_a_bracket_inside_a_token_and_a_bracket_label_read_back():
@@ -89,9 +92,11 @@ def test_agrees_with_nltk(tree):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(S (NP a)", "unbalanced brackets: 1 of 2 not closed"),
-        ("(S a))", "unbalanced brackets: '\\)' without '\\(' at column 6"),
-        ("S a", "expected '\\(' at column 1, found 'S'"),
+        ("(S (NP a)", "unbalanced brackets: 2 opened, 1 closed"),
+        ("(S a))", "unbalanced brackets: 1 opened, 2 closed"),
+        ("(S a) (", "unbalanced brackets"),
+        (")(", "unbalanced brackets"),
+        ("S a", "expected a tree in brackets, found 'S' outside"),
     ],
 )
 def test_bad_brackets(text, message):

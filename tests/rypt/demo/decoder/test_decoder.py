@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.demo.decoder import align, phrases
-from rypt.texts.nbest import read_raw
+from rypt.texts.nbest import read_list
 
 FOLDER = Path(__file__).resolve().parents[4] / "rypt" / "demo" / "decoder"
 CORPUS = FOLDER / "corpus"
@@ -197,7 +197,7 @@ def test_a_list_is_sorted_and_distinct_and_begins_with_the_output(dev_list: tupl
 
 
 def test_the_list_is_one_the_toolkit_reads(dev_list: tuple[Path, str]) -> None:
-    raw = [candidate for _, candidate in read_raw(dev_list[0])]
+    raw = [candidate for _, candidate in read_list(dev_list[0])]
     assert len(raw) == 6000
     assert len(raw[0].features) == 9
     assert all(candidate.alignment for candidate in raw)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rypt.scoring.frontier import frontier
+from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.trees import SourceTree
-from rypt.tools.fallback_trees import fallback_tree
 
 TOKENS = st.lists(
     st.sampled_from(["a", "of", "the", "house", ",", ".", "?", "''", ")", "(", "…", "日本", "5\u00a0%"]),
