@@ -15,9 +15,8 @@ Each step writes its files whole or not at all, so a folder whose making was int
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from rypt.campaign.folder import Campaign
@@ -26,7 +25,7 @@ from rypt.options import check_option
 from rypt.ratings.esa import of_languages, read_esa
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.mqm import read_mqm
-from rypt.ratings.rating import Policy, Raters, Rating, Repairs
+from rypt.ratings.rating import Rating, Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, RatingTexts, collect_texts, human_systems
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import list_name
@@ -54,8 +53,6 @@ class RatingsFile:
     language: str | None = None
     batches: PathLike | None = None
     pair: str | None = None
-    policy: Policy = field(default_factory=Policy)
-    raters: Raters = field(default_factory=Raters)
 
     def record(self) -> dict[str, Any]:
         """What a folder made from it must have been made from, for JSON."""
@@ -69,8 +66,6 @@ class RatingsFile:
             "references": list(self.references),
             "language": self.language,
             "pair": self.pair,
-            "policy": asdict(self.policy),
-            "raters": {name: sorted(names) for name, names in asdict(self.raters).items()},
         }
 
     def read(self, repairs: Repairs, watch: Watch = unwatched) -> list[Rating]:
@@ -121,7 +116,7 @@ def make_rated_campaign(
             with open_output(target / MADE_FROM) as stream:
                 json.dump(file.record(), stream, ensure_ascii=False, indent=1)
         if repairs.items:
-            tell("\n".join(["mended or left out:", *repairs.summary(), *_repairs_command(file, target)]))
+            tell("\n".join(["mended or left out (rypt import --repairs lists them):", *repairs.summary()]))
         campaign = _make(target, file, ratings, watch, tell)
     else:
         campaign = Campaign.open(target, watch)
@@ -148,14 +143,7 @@ def _make(target: Path, file: RatingsFile, ratings: list[Rating], watch: Watch, 
         campaign = _create(target, file, texts, watch, tell)
     tell("importing judgments")
     result = import_ratings(
-        campaign,
-        file.path,
-        ratings,
-        file.policy,
-        file.raters,
-        texts=texts,
-        scores=target / SCORES,
-        better=FORMS[file.form],
+        campaign, file.path, ratings, texts=texts, scores=target / SCORES, better=FORMS[file.form]
     )
     tell(str(result))
     return campaign
@@ -172,21 +160,6 @@ def _create(target: Path, file: RatingsFile, texts: RatingTexts, watch: Watch, t
         watch=watch,
         tell=tell,
     )
-
-
-def _repairs_command(file: RatingsFile, folder: Path) -> list[str]:
-    """The command that lists every repair, where it makes the same judgments, and so adds none."""
-    if (file.policy, file.raters) != (Policy(), Raters()):
-        return []
-    options = {
-        "--batches": file.batches,
-        "--languages": file.pair,
-        "-C": folder,
-        "--repairs": "repairs.jsonl",
-    }
-    words = [quote(str(word)) for name, value in options.items() if value for word in (name, value)]
-    command = " ".join(["rypt import", file.form, quote(str(file.path)), *words])
-    return [f"  one by one, when the campaign is made: {command}"]
 
 
 def _check_folder(folder: Path, file: RatingsFile) -> bool:

@@ -120,16 +120,6 @@ def test_the_first_line_may_be_missing(tmp_path: Path) -> None:
     assert (rating.segment, rating.system, rating.score, rating.line) == ("12", "A", 1, 1)
 
 
-def test_an_id_that_counts_in_the_document_has_the_document_before_it(tmp_path: Path) -> None:
-    header = "system\tdoc\tdoc_id\trater\tsource\ttarget\tcategory\tseverity"
-    lines = [f"A\t{doc}\t1\tr\tEin Haus.\tA house.\tNo-error\tNo-error" for doc in ("news", "ted", "")]
-    assert [rating.segment for rating in read_mqm(write(tmp_path, header, *lines))] == [
-        "news:1",
-        "ted:1",
-        "1",
-    ]
-
-
 def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> None:
     (plain,) = read_mqm(write(tmp_path, OLD, row('"<v>No</v>."')))
     assert plain.target == '"No."'
@@ -224,18 +214,6 @@ def test_side_by_side_ratings_are_of_the_system_before_the_pairing(tmp_path: Pat
     for names in (["T5_with_MBR"], ["T5", "T5_with_MBR"], ["T5", "LM", "NLLB", "T5_with_LM"]):
         own = write(tmp_path, NEW, *(row("A house.", system=name) for name in names))
         assert [rating.system for rating in read_mqm(own)] == names
-
-
-def test_quotation_marks_column_by_column(tmp_path: Path) -> None:
-    """Sources doubled without a pair around them, targets as CSV has them, some as they stand."""
-    path = write(
-        tmp_path,
-        OLD,
-        row('"He said ""<v>no</v>""."', source='Er sagte ""nein"".'),
-        row('"He said ""no""."', "No-error", "No-error", rater="r2", source='Er sagte ""nein"".'),
-        row('He said "<v>no</v>".', rater="r3", source='Er sagte ""nein"".'),
-    )
-    assert {(r.source, r.target) for r in read_mqm(path)} == {('Er sagte "nein".', 'He said "no".')}
 
 
 TEXTS = st.text(st.sampled_from('ab "’é我.'), max_size=12).map(lambda text: f"x{text}")

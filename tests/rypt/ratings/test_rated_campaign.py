@@ -1,14 +1,10 @@
 """A campaign from one file of ratings, made step by step; an interrupted one is finished."""
 
-from shlex import split
-
 import pytest
-from commands import run
 from rated_file import align_in_order, ratings_file
 
 from rypt.ratings import rated_campaign
 from rypt.ratings.rated_campaign import RatingsFile, make_rated_campaign
-from rypt.ratings.rating import Policy
 from rypt.text import InputError, RyptError
 
 
@@ -33,27 +29,6 @@ def test_one_file_is_enough(tmp_path, aligned):
     assert (again.scores, again.judged_only) == (made.scores, made.judged_only)
     assert told  # nothing was done, so nothing was said
     assert len(aligned) == 1
-
-
-def test_the_command_that_lists_repairs_runs(tmp_path, aligned, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    path = ratings_file(tmp_path / "my ratings.tsv")
-    path.write_text(path.read_text().replace("<v>", "", 1))
-    told = []
-    make_rated_campaign(RatingsFile(path, references=("ref",)), "my folder", tell=told.append)
-    (message,) = (text for text in told if text.startswith("mended or left out:\n"))
-    command = message.splitlines()[-1].removeprefix("  one by one, when the campaign is made: ")
-    program, *arguments = split(command)
-    assert program == "rypt"
-    code, out, err = run(capsys, *arguments)
-    assert code == 0, err
-    assert "0 judgments added" in out
-    assert len((tmp_path / "repairs.jsonl").read_text().splitlines()) == 1
-    major = RatingsFile(path, references=("ref",), policy=Policy("major"))
-    make_rated_campaign(major, "other", tell=told.append)
-    assert "rypt import" not in "".join(
-        told[told.index(message) + 1 :]
-    )  # it would add judgments of another policy
 
 
 @pytest.mark.parametrize("step", ["collect_texts", "create_campaign", "import_ratings"])
