@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from rypt.cli.warm import write_rankings
-from rypt.demo.campaign import open_demo
+from rypt.demo.texts import open_demo
 
 BEFORE: dict[str, tuple[float, float] | None] = {  # cold and warm seconds at commit 500ccff
     "score small": (5.6, 0.5),

@@ -24,7 +24,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parents[1]
-DECODER = ROOT / "rypt" / "demo" / "decoder"
+DECODER = ROOT / "examples" / "decoder"
 GENERATOR = ROOT / "examples" / "corpus"
 UNSEEN, START = "more", "baseline.weights"
 SYSTEMS = ("baseline", "BLEU", "RYPT", "truth")
@@ -42,9 +42,7 @@ def run(*arguments: object, **more) -> str:
 
 def decoding(corpus: Path, part: str, size: int) -> str:
     """The decoder as a command for `rypt`."""
-    decode = (
-        f"{sys.executable} -m rypt.demo.decoder.decode --model {corpus / 'model'} --input {corpus / part}.de"
-    )
+    decode = f"{sys.executable} {DECODER / 'decode.py'} --model {corpus / 'model'} --input {corpus / part}.de"
     return f"{decode} --size {size} --weights {{weights}} --nbest {{nbest}}"
 
 
@@ -53,8 +51,7 @@ def accepted(corpus: Path, weights: Path, part: str, scratch: Path) -> tuple[flo
     nbest = scratch / f"{weights.stem}.{part}.nbest"
     run(
         sys.executable,
-        "-m",
-        "rypt.demo.decoder.decode",
+        DECODER / "decode.py",
         "--model",
         corpus / "model",
         "--weights",
@@ -68,8 +65,7 @@ def accepted(corpus: Path, weights: Path, part: str, scratch: Path) -> tuple[flo
     )
     out = run(
         sys.executable,
-        "-m",
-        "rypt.demo.decoder.accept",
+        DECODER / "accept.py",
         "--trees",
         corpus / f"{part}.trees",
         "--truth",
@@ -106,7 +102,7 @@ def tune_to(
         "-o",
         result,
         "-q",
-        cwd=GENERATOR,
+        cwd=DECODER,
     )
     return result
 
@@ -245,8 +241,7 @@ def main() -> None:
         run(sys.executable, GENERATOR / "make_corpus.py", "--output", corpus, "--more", options.more)
         run(
             sys.executable,
-            "-m",
-            "rypt.demo.decoder.train",
+            DECODER / "train.py",
             "--source",
             corpus / "train.de",
             "--target",

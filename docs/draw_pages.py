@@ -68,7 +68,7 @@ def rypt(*arguments: object, typed: str = "", place: Path | None = None) -> str:
 
 def make_batches(folder: Path, limit: int) -> None:
     """A campaign without labels and four batches: labels with training, comparisons after a test, rankings, labels."""
-    from rypt.demo.campaign import open_demo
+    from rypt.demo.texts import open_demo
 
     demo, campaign = folder / "demo", folder / "campaign"
     open_demo(demo)

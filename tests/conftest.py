@@ -119,7 +119,7 @@ def real_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def demo_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign made from the bundled data; tests read it and do not change it."""
-    from rypt.demo.campaign import open_demo
+    from rypt.demo.texts import open_demo
 
     folder = tmp_path_factory.mktemp("demo") / "campaign"
     open_demo(folder)

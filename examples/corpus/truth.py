@@ -18,13 +18,14 @@ from grammar import read_tables
 from slots import pattern
 
 from hits.simulate.truth import expand
-from rypt.demo.decoder.accept import constituents
+from rypt.texts.trees import SourceTree
 
 
 def truth_lines(segment: str, text: str, analysis: Analysis) -> Iterator[str]:
     """A line with the source, then one for each constituent."""
     yield json.dumps({"segment": segment, "source": text}, ensure_ascii=False)
-    for start, stop in constituents(analysis.tree):
+    spans = {(c.span.start, c.span.stop) for c in SourceTree.from_brackets(analysis.tree).constituents}
+    for start, stop in sorted(spans, key=lambda span: (span[0], -span[1])):  # outer before inner
         inside = frozenset(range(start, stop))
         patterns = needed({pattern(items, inside) for items in analysis.english} - {""})
         record = {"segment": segment, "start": start, "stop": stop, "patterns": patterns}

@@ -10,11 +10,13 @@ from rypt.console import AMOUNT, CAMPAIGN, JSON, QUIET, talk
 from rypt.picture import check_picture
 from rypt.text import RyptError
 
+AT_LEAST_1, PORT = click.IntRange(min=1), click.IntRange(0, 65535)
+
 
 @click.command()
 @CAMPAIGN
 @AMOUNT
-@click.option("--max-iterations", type=click.IntRange(min=1), help="Maximum number of iterations [10].")
+@click.option("--max-iterations", type=AT_LEAST_1, help="Maximum number of iterations [10].")
 @click.option(
     "--poll",
     type=click.FloatRange(min=1),
@@ -25,35 +27,17 @@ from rypt.text import RyptError
 @click.option(
     "--go-on",
     is_flag=True,
-    help="Do not wait for missing answers to the batch that is on the market now: expire its "
-    "hits. Later batches are waited for.",
+    help="Do not wait for missing answers to the batch that is on the market now: expire its hits. "
+    "Later batches are waited for.",
 )
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
+@click.option("--port", type=PORT, help="With --serve: port of the market [the last one used, else 8000].")
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="With --serve: port of the market [the last one used, else 8000].",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of threads for tuning.",
+    "--threads", type=AT_LEAST_1, default=1, show_default=True, help="Number of threads for tuning."
 )
 @click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    help="Write the resulting weights to this file: the last ones within one standard error of "
-    "the best, by all labels collected.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(),
-    help="Plot scores and spending over the iterations to this file (.svg, .png, .pdf).",
-)
+@click.option("-o", "--output", type=click.Path(), help="Write the best weights by all labels to this file.")
+@click.option("--plot", type=click.Path(), help="Plot scores and spending to this file (.svg, .png, .pdf).")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @JSON
 @QUIET
@@ -79,7 +63,7 @@ def loop(
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. Each step is printed as
     a command that can also be run by hand. The loop may take days; if it is killed, run it again to resume it.
     """
-    from rypt.loop.runner import open_loop
+    from rypt.loop.runner import Loop
 
     if output == "-":
         raise click.UsageError("expected a file for the weights, not standard output")
@@ -89,7 +73,7 @@ def loop(
         check_picture(plot)
     if port is not None and not serve:
         raise click.UsageError("--port needs --serve")
-    opened = open_loop(
+    opened = Loop(
         campaign,
         budget=budget,
         max_iterations=max_iterations,
@@ -102,7 +86,7 @@ def loop(
         click.echo(opened.forecast())
         return
     if opened.stopped() is None and opened.left > 0 and not yes:
-        where = opened.terms.market.endpoint or f"the market in {opened.market_folder}"
+        where = opened.market.endpoint or f"the market in {opened.market_folder}"
         click.confirm(f"Spend up to ${opened.left:.2f} on {where}?", abort=True, err=True)
     report = opened.report(opened.run(serve=serve, port=port))
     if output:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.shared import plain
-from rypt.console import CAMPAIGN, JSON, QUIET, progress, watcher
+from rypt.console import CAMPAIGN, JSON, QUIET, watcher
 
 if TYPE_CHECKING:
-    from rypt.loop.next_step import BatchState
-    from rypt.loop.status import CampaignStatus, Compared, Labels, People
+    from rypt.loop.status import CampaignStatus, Compared, Labels, People, Spent
 
 
 @click.command()
@@ -32,47 +30,29 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
 
     if not (Path(campaign) / SETTINGS).exists():
         first = first_step(campaign)
-        shown = {"folder": campaign, "next": asdict(first)}
-        click.echo(json.dumps(shown) if as_json else f"next: {first.command}\n      {first.why}")
+        record = {"folder": campaign, "next": asdict(first)}
+        click.echo(json.dumps(record) if as_json else f"next: {first.command}\n      {first.why}")
         return
-    opened = Campaign.open(campaign, watcher(quiet=quiet))
-    status_now = campaign_status(
-        opened, int(time.time()), lambda some: progress(some, "phrases", quiet=quiet)
-    )
-    if as_json:
-        facts = asdict(status_now)
-        facts["people"]["alpha"] = plain(status_now.people.alpha)
-        for name in ("compared", "waiting"):  # which hits alone have
-            if not facts[name]:
-                del facts[name]
-        facts["batches"] = [_batch_facts(batch) for batch in status_now.batches]
-        click.echo(json.dumps(facts, ensure_ascii=False, default=str))
-        return
-    click.echo(status_text(status_now))
-
-
-def _batch_facts(batch: "BatchState") -> dict[str, object]:
-    facts = {**asdict(batch), "state": batch.state}
-    return {name: value for name, value in facts.items() if name != "needless" or value}
+    now = campaign_status(Campaign.open(campaign, watcher(quiet=quiet)), int(time.time()))
+    click.echo(json.dumps(now.as_dict(), ensure_ascii=False, default=str) if as_json else status_text(now))
 
 
 def status_text(status: "CampaignStatus") -> str:
     """The status as text."""
     texts = status.texts
     unparsed = texts.segments - texts.parsed
-    without = f" ({unparsed:,} without a parse)" if unparsed else ""
     rows = [
         ("campaign", status.folder),
-        ("segments", f"{texts.segments:,}{without}"),
+        ("segments", f"{texts.segments:,}{f' ({unparsed:,} without a parse)' if unparsed else ''}"),
         ("candidates", f"{texts.candidates:,} in {_count(texts.lists, 'list')}"),
-        ("references", str(texts.references) if texts.references else "none"),
-        *([("decoder", texts.decoder)] if texts.decoder else []),
-        *([("weights", texts.weights)] if texts.weights else []),
+        ("references", str(texts.references or "none")),
+        ("decoder", texts.decoder),
+        ("weights", texts.weights),
         *(_label_rows(status.labels) if _is_about_labels(status) else []),
         *(_comparison_rows(status.compared) if status.compared else []),
-        *([("to review", _count(status.waiting, "assignment"))] if status.waiting else []),
+        ("to review", _count(status.waiting, "assignment") if status.waiting else None),
         *_people_rows(status.people),
-        ("cost", _cost(status)),
+        ("cost", _cost(status.spent)),
         *(
             (
                 f"batch {batch.name}",
@@ -83,60 +63,50 @@ def status_text(status: "CampaignStatus") -> str:
         ),
         *(("note", note) for note in status.notes),
     ]
-    lines = [f"{name:12}{text}" for name, text in rows]
-    return "\n".join(
-        [*lines, "", f"next: {status.next.command or 'nothing to run'}", f"      {status.next.why}"]
-    )
+    lines = [f"{name:12}{text}" for name, text in rows if text]
+    step = status.next
+    return "\n".join([*lines, "", f"next: {step.command or 'nothing to run'}", f"      {step.why}"])
 
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def _simulated(count: int) -> str:
+    return f", {count:,} of them SIMULATED" if count else ""
+
+
 def _is_about_labels(status: "CampaignStatus") -> bool:
-    """Whether there are labels, or people could still be asked for some: not where they only compare systems."""
-    asks_else = any(batch.kind != "label" for batch in status.batches) or status.compared is not None
-    return (
-        bool(status.labels.judgments)
-        or not asks_else
-        or any(batch.kind == "label" for batch in status.batches)
-    )
+    """Whether there are labels, or people could be asked for some: not where they only compare systems."""
+    kinds = {batch.kind for batch in status.batches}
+    compares = status.compared is not None or kinds - {"label"}
+    return bool(status.labels.judgments) or not compares or "label" in kinds
 
 
 def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
-    played = f", {compared.simulated:,} of them SIMULATED" if compared.simulated else ""
-    who = f"{_count(compared.workers, 'worker')}{played}"
-    rows = [
-        ("compared", f"{_count(compared.comparisons, 'comparison')} of {_names(compared.systems)}, by {who}")
-    ]
-    if compared.identical:
-        rows.append(("left out", f"{_count(compared.identical, 'pair')} with the same text"))
-    return rows
+    who = f"{_count(compared.workers, 'worker')}{_simulated(compared.simulated)}"
+    same = f"{_count(compared.identical, 'pair')} with the same text" if compared.identical else ""
+    count = _count(compared.comparisons, "comparison")
+    return [("compared", f"{count} of {_names(compared.systems)}, by {who}"), ("left out", same)]
 
 
 def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
-    given = ", ".join(
-        f"{count:,} {'SIMULATED' if who == 'simulated' else who}" for who, count in labels.sources.items()
-    )
-    counts = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}"
-    rows = [("labels", f"{counts}: {given}" if given else "none")]
-    if labels.before is not None and labels.after is not None:
-        rows.append(
-            ("coverage", f"{labels.before:.1%} of constituents, {labels.after:.1%} after percolation")
-        )
-    return [*rows, ("to ask", f"{_count(labels.open, 'phrase')} of the frontier")]
+    names = {"simulated": "SIMULATED"}
+    sources = ", ".join(f"{count:,} {names.get(who, who)}" for who, count in labels.sources.items())
+    counts = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}: {sources}"
+    covered = ""
+    if labels.before is not None:
+        covered = f"{labels.before:.1%} of constituents, {labels.after:.1%} after percolation"
+    left = f"{_count(labels.open, 'phrase')} of the frontier"
+    return [("labels", counts if sources else "none"), ("coverage", covered), ("to ask", left)]
 
 
 def _people_rows(people: "People") -> list[tuple[str, str]]:
     rows = []
     if people.workers:
-        alpha = (
-            "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
-        )
-        who = f"{people.workers:,}" + (
-            f", {people.simulated:,} of them SIMULATED" if people.simulated else ""
-        )
-        twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {alpha}"
+        who, alpha = f"{people.workers:,}{_simulated(people.simulated)}", people.alpha
+        agreement = "no agreement known" if alpha != alpha else f"agreement alpha {alpha:.2f}"
+        twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {agreement}"
         rows.append(("workers", f"{who}{twice if people.workers > 1 else ''}"))
     if people.excluded:
         rows.append(("excluded", _names(people.excluded)))
@@ -149,11 +119,8 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _cost(status: "CampaignStatus") -> str:
-    spent = status.spent
-    if spent is None:
-        return "not known"
+def _cost(spent: "Spent") -> str:
     parts = {"rewards": spent.rewards, "fees": spent.fees, "bonuses": spent.bonuses}
     shown = ", ".join(f"${amount:.2f} {name}" for name, amount in parts.items() if amount)
-    played = f"; ${spent.simulated:.2f} of it SIMULATED" if spent.simulated else ""
-    return f"${spent.total:.2f}" + (f" ({shown}{played})" if shown else "")
+    simulated = f"; ${spent.simulated:.2f} of it SIMULATED" if spent.simulated else ""
+    return f"${spent.total:.2f}" + (f" ({shown}{simulated})" if shown else "")

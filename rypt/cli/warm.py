@@ -56,7 +56,7 @@ def compile_all(watch: Watch = unwatched) -> list[str]:
     """Run the commands in a folder that is removed afterwards; returns those that could not be run."""
     from rypt.cli.program import rypt
     from rypt.compiled import compile_always
-    from rypt.demo.campaign import open_demo
+    from rypt.demo.texts import open_demo
 
     lines = COMMANDS.strip().splitlines()
     failed = []

@@ -1,19 +1,23 @@
-"""The data of the demo: the bundled decoder, its corpus split for the demo, and all sizes."""
+"""The demo's data and sizes: bundled German-English texts written for this project, and simulated judgments."""
 
 import json
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
-from itertools import islice
+from importlib.resources import as_file, files
 from pathlib import Path
 
+from rypt.campaign.folder import Campaign, create
+from rypt.campaign.settings import SETTINGS, Languages
+from rypt.database.exchange import import_file
 from rypt.text import InputError, open_output, read_lines
 
-DECODER = Path(str(files("rypt.demo") / "decoder"))
-KEPT = "demo.json"
+DATABASE = "judgments.db"
+SMALL = (
+    *("source.de", "trees.de", "nbest.en", "reference.en", "reference.align", "weights.init"),
+    "judgments.jsonl",
+)
+PLAN = "demo.json"
 TUNE, UNSEEN = "tune", "unseen"
-TEXTS = ("de", "en", "trees")
+ENDINGS = (".de", ".en", ".trees", ".truth.jsonl", ".pool")
 START = "start.weights"
 
 
@@ -21,11 +25,10 @@ START = "start.weights"
 class Plan:
     """How large the demo is, and who judges.
 
-    ``labels`` is the most new questions of an iteration, ``size`` how many candidates a segment has, ``compared`` on
-    how many unseen segments two systems are compared, both results by ``judges`` workers each time. ``people``: a
-    person judges in the browser, in the last iteration and in one comparison; ``begun`` is the most new questions of
-    the iterations before, which simulated workers answer. ``segments`` is how many are taken at most of each part of
-    the corpus.
+    ``labels`` is the maximum number of new questions of an iteration, ``size`` the number of candidates of a segment.
+    Two systems are compared on ``compared`` unseen segments, both results by ``judges`` workers each time. With
+    ``people`` a person judges in the browser, in the last iteration and in one comparison; ``begun`` is the maximum
+    number of new questions of the iterations before, which simulated workers answer. ``segments`` limits both texts.
     """
 
     labels: int = 200
@@ -41,70 +44,74 @@ class Plan:
     people: bool = False
     begun: int = 0
     segments: int = 120
-    tune: tuple[str, ...] = ("dev", "test")
-    unseen: tuple[str, ...] = ("heldout",)
 
 
-def write_texts(folder: Path, plan: Plan) -> None:
-    """Copy the corpus: segments to tune on, and segments that no tuning sees; the plan last, when all is there.
-
-    The decoder starts with all weights 1, as ``rypt tune`` does when it is told nothing else.
-    """
-    texts = folder / "texts"
-    texts.mkdir(parents=True, exist_ok=True)
-    for name, parts in ((TUNE, plan.tune), (UNSEEN, plan.unseen)):
-        for ending in TEXTS:
-            lines = (line for part in parts for line in _first(part, ending, plan.segments))
-            _write(texts / f"{name}.{ending}", lines)
-        _write(texts / f"{name}.truth.jsonl", _truth(parts, plan.segments))
-    known = (line for _, line in read_lines(DECODER / "weights.init"))
-    _write(texts / START, (re.sub(r" -?[\d.]+", " 1", line) for line in known))
-    with open_output(folder / KEPT) as stream:
-        stream.write(json.dumps(asdict(plan)) + "\n")
-
-
-def _first(part: str, ending: str, most: int) -> Iterator[str]:
-    return islice((line for _, line in read_lines(DECODER / "corpus" / f"{part}.{ending}")), most)
-
-
-def _truth(parts: Sequence[str], most: int) -> Iterator[str]:
-    """The truth of the segments taken, which are numbered from 0 through all parts."""
-    before = 0
-    for part in parts:
-        count = len(list(_first(part, "de", most)))
-        for _, line in read_lines(DECODER / "corpus" / f"{part}.truth.jsonl"):
-            record = json.loads(line)
-            if (number := int(record["segment"])) < count:
-                yield json.dumps({**record, "segment": str(before + number)}, ensure_ascii=False)
-        before += count
+def open_demo(folder: Path) -> Campaign:
+    """Make the small campaign: copy its texts into the folder and import its judgments; existing parts stay."""
+    if (folder / SETTINGS).exists():
+        if not all((folder / name).exists() for name in SMALL):
+            raise InputError(folder, None, "is a campaign, but not the demo's")
+        campaign = Campaign.open(folder)
+    else:
+        partial = {*SMALL, DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"}  # what an interrupted demo leaves
+        if folder.exists() and not {path.name for path in folder.iterdir()} <= partial:
+            raise InputError(folder, None, "expected a new or empty folder for the demo")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in SMALL:
+            _copy(name, folder / name)
+        campaign = create(
+            folder,
+            source=folder / "source.de",
+            trees=folder / "trees.de",
+            nbest=[folder / "nbest.en"],
+            references=[folder / "reference.en"],
+            languages=Languages("de", "en"),
+        )
+    with campaign.database(readonly=False) as db:
+        import_file(db, folder / "judgments.jsonl")
+    return campaign
 
 
-def _write(path: Path, lines: Iterator[str]) -> None:
-    with open_output(path) as stream:
-        stream.writelines(f"{line}\n" for line in lines)
-
-
-def begin(folder: Path, plan: Plan) -> bool:
-    """Whether the demo starts in this folder, rather than resumes; refuse a folder with other files."""
-    kept = folder / KEPT
-    if not kept.exists():
-        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        if folder.exists() and not names <= {"texts"}:  # what an interrupted beginning leaves
+def begin(folder: Path, plan: Plan) -> None:
+    """Copy the texts of the demo into a new folder, or check that the one in the folder has the same plan."""
+    file = folder / PLAN
+    if not file.exists():
+        if folder.exists() and not {path.name for path in folder.iterdir()} <= {
+            "texts"
+        }:  # an interrupted start
             raise InputError(
                 folder, None, "expected a new or empty folder for the demo, or one of an earlier demo"
             )
-        return True
+        (folder / "texts").mkdir(parents=True, exist_ok=True)
+        _copy(START, folder / "texts" / START)
+        for name in (f"{part}{ending}" for part in (TUNE, UNSEEN) for ending in ENDINGS):
+            _copy(name, folder / "texts" / name, plan.segments)
+        with open_output(file) as stream:
+            stream.write(json.dumps(asdict(plan)) + "\n")
+        return
     try:
-        record = json.loads(kept.read_text(encoding="utf-8"))
-        before = Plan(**{**record, "tune": tuple(record["tune"]), "unseen": tuple(record["unseen"])})
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(kept, None, "expected the plan of a demo; take another folder") from None
+        before = Plan(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise InputError(file, None, "expected the plan of a demo; take another folder") from None
     if before != plan:
         differ = [name for name, value in asdict(plan).items() if getattr(before, name) != value]
         options = ", ".join(f"{name} {getattr(before, name)}" for name in differ)
-        raise InputError(
-            folder,
-            None,
-            f"a demo was begun here with {options}: give the same options to go on, or another folder",
-        )
-    return False
+        message = f"a demo was begun here with {options}: give the same options to go on, or another folder"
+        raise InputError(folder, None, message)
+
+
+def _copy(name: str, path: Path, segments: int | None = None) -> None:
+    """Copy a bundled file, or its first segments; large files are compressed."""
+    data = files("rypt.demo") / "data"
+    bundled = data / f"{name}.gz"
+    with as_file(bundled if bundled.is_file() else data / name) as source, open_output(path) as stream:
+        for number, line in read_lines(source):
+            if segments is None or _segment(name, number, line) < segments:
+                stream.write(f"{line}\n")
+
+
+def _segment(name: str, number: int, line: str) -> int:
+    """The number of the segment, from 0, that a line is about."""
+    if name.endswith(".pool"):
+        return int(line.partition(" ")[0])
+    return int(json.loads(line)["segment"]) if name.endswith(".jsonl") else number - 1

@@ -1,31 +1,30 @@
-"""What a loop has done, iteration by iteration: for a table, for JSON and for a picture."""
+"""What a loop has done, iteration by iteration, and which iteration's weights are best: as a table, JSON or picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rypt.campaign.folder import Campaign
+import numpy as np
+
 from rypt.loop.journal import Journal
+from rypt.picture import new_figure, save_picture
 from rypt.scoring.report import ScoreReport
 from rypt.signature import signature as sign
 from rypt.text import PathLike, open_output, read_bytes
 
 HEAD = (
-    "iteration",
-    "candidates",
-    "new",
-    "asked",
-    "labels",
-    "reused",
-    "cost",
-    "decoded",
-    "before",
-    "after",
-    "p",
-    "coverage",
-    "final",
+    *("iteration", "candidates", "new", "asked", "labels", "reused", "cost"),
+    *("decoded", "before", "after", "p", "coverage", "final"),
+)
+LINES = (  # of the picture: the number, the style, the name
+    ("decoded", "o-", "decoded"),
+    ("final", "d-", "decoded, by the labels at the end"),
+    ("before", "s:", "all lists, before"),
+    ("after", "^--", "all lists, tuned"),
+    ("coverage", "x-.", "coverage after percolation"),
 )
 
 
@@ -57,7 +56,7 @@ class Row:
     final: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; money as text."""
+        """The row with money as text."""
         return {**asdict(self), "cost": str(self.cost)}
 
 
@@ -85,21 +84,18 @@ class LoopReport:
                 stream.write(text)
 
     def plot(self, path: PathLike) -> None:
-        """Draw scores and spending over the iterations (.svg, .png, .pdf)."""
-        from rypt.loop.plot import plot_loop
-
+        """Plot scores and spending over the iterations (.svg, .png, .pdf)."""
         plot_loop(path, self.iterations, simulated=self.simulated > 0)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; money as text."""
+        """The report with money and paths as text."""
+        texts = {"budget": str(self.budget), "spent": str(self.spent)}
+        weights = None if self.weights is None else str(self.weights)
         return {
-            "stopped": self.stopped,
-            "budget": str(self.budget),
-            "spent": str(self.spent),
-            "weights": None if self.weights is None else str(self.weights),
-            "simulated": self.simulated,
-            "signature": self.signature,
-            "iterations": [row.as_dict() for row in self.iterations],
+            **asdict(self),
+            **texts,
+            "weights": weights,
+            "iterations": [r.as_dict() for r in self.iterations],
         }
 
     def __repr__(self) -> str:
@@ -112,58 +108,36 @@ class LoopReport:
         return "\n".join([*lines, self.signature])
 
 
-def loop_report(
-    campaign: Campaign,
-    journal: Journal,
-    scores: Mapping[int, ScoreReport],
-    *,
-    stopped: str,
-    budget: Decimal,
-    spent: Decimal,
-    weights: Path | None,
-) -> LoopReport:
-    """The result of a loop, by the scores of what each iteration decoded."""
-    return LoopReport(
-        stopped, budget, spent, weights, simulated_labels(campaign), signature(journal), rows(journal, scores)
-    )
-
-
 def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
-    known = {number: report.score for number, report in (scores or {}).items()}
+    final = {number: report.score for number, report in (scores or {}).items()}
     return [
-        _row(journal, number, decoded, known.get(number))
+        _row(journal, number, decoded, final.get(number))
         for number, decoded in journal.results("decode").items()
     ]
 
 
 def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float | None) -> Row:
-    steps = {step: journal.result(number, step) or {} for step in ("make", "publish", "workers", "score")}
-    tuned = journal.result(number, "tune") or {}
-    made, score = steps["make"], steps["score"]
-    return Row(
-        number,
-        decoded["all_candidates"],
-        decoded["new"],
-        made.get("answers"),
-        steps["workers"].get("labels", 0 if made else None),
-        made.get("questions"),
-        made.get("reused"),
-        Decimal(steps["publish"].get("cost", "0")),
-        tuple(steps["workers"].get("excluded", ())),
-        score.get("decoded"),
-        tuned.get("before"),
-        tuned.get("after"),
-        tuned.get("p"),
-        score.get("coverage"),
-        final,
+    made, published, workers, score, tuned = (
+        journal.result(number, step) or {} for step in ("make", "publish", "workers", "score", "tune")
     )
-
-
-def simulated_labels(campaign: Campaign) -> int:
-    """The number of a campaign's judgments by simulated workers."""
-    with campaign.database() as db:
-        return db.count_by_source().get("simulation", 0)
+    return Row(
+        iteration=number,
+        candidates=decoded["all_candidates"],
+        new=decoded["new"],
+        asked=made.get("answers"),
+        labels=workers.get("labels", 0 if made else None),
+        questions=made.get("questions"),
+        reused=made.get("reused"),
+        cost=Decimal(published.get("cost", "0")),
+        excluded=tuple(workers.get("excluded", ())),
+        decoded=score.get("decoded"),
+        before=tuned.get("before"),
+        after=tuned.get("after"),
+        p=tuned.get("p"),
+        coverage=score.get("coverage"),
+        final=final,
+    )
 
 
 def signature(journal: Journal) -> str:
@@ -172,32 +146,79 @@ def signature(journal: Journal) -> str:
     return sign(tuned[-1]["signature"], iterations=len(tuned)) if tuned else ""
 
 
+def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
+    """The last iteration whose score is within one standard error of the highest.
+
+    The scores are of what each iteration decoded, by the same labels. The rule is that of Breiman et al. (1984): among
+    scores that the data cannot distinguish, prefer what is better for other reasons. Here that is the later iteration,
+    whose weights were tuned to more labels.
+    """
+    top = max(scores, key=lambda number: (scores[number].score, number))
+    return max(number for number in scores if number == top or _is_close(scores[number], scores[top]))
+
+
+def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
+    """Whether a score is below another by no more than the standard error of the difference, over segments."""
+    scores = {segment.segment: segment.score for segment in one.segments}
+    both = [segment for segment in best.segments if segment.segment in scores]
+    gaps = np.array([segment.score - scores[segment.segment] for segment in both])
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+    return bool(best.score - one.score <= error)
+
+
 def table(iterations: Sequence[Row]) -> str:
     """The iterations as a table of text."""
     from tabulate import tabulate
 
     lines = [
         (
-            row.iteration,
-            row.candidates,
-            row.new,
-            _shown(row.asked),
-            _shown(row.labels),
+            *(row.iteration, row.candidates, row.new),
+            *("-" if number is None else str(number) for number in (row.asked, row.labels)),
             "-" if row.reused is None else f"{row.reused} of {row.questions}",
             f"${row.cost:.2f}",
-            *(_score(value) for value in (row.decoded, row.before, row.after)),
-            "-" if row.p is None else f"{row.p:.3f}",
-            "-" if row.coverage is None else f"{row.coverage:.1%}",
-            _score(row.final),
+            *(_shown(value, ".4f") for value in (row.decoded, row.before, row.after)),
+            *(_shown(row.p, ".3f"), _shown(row.coverage, ".1%"), _shown(row.final, ".4f")),
         )
         for row in iterations
     ]
     return str(tabulate(lines, HEAD, disable_numparse=True))
 
 
-def _shown(number: int | None) -> str:
-    return "-" if number is None else str(number)
+def _shown(number: float | None, form: str) -> str:
+    return "-" if number is None else format(number, form)
 
 
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -> None:
+    """Plot RYPT and coverage over the iterations, and below them the labels bought, those reused, and the money spent.
+
+    ``simulated`` adds a note that the workers were simulated.
+    """
+    figure = new_figure(9, 8)
+    scores, labels = figure.subplots(2, 1, sharex=True)
+    for name, style, text in LINES:
+        points = [(row.iteration, getattr(row, name)) for row in rows if getattr(row, name) is not None]
+        scores.plot([x for x, _ in points], [y for _, y in points], style, label=text)
+    scores.set_ylabel("RYPT, coverage")
+    if simulated:
+        figure.suptitle("SIMULATED workers: no person gave these labels")
+    numbers = [row.iteration for row in rows]
+    labels.bar([x - 0.2 for x in numbers], [row.labels or 0 for row in rows], 0.4, label="labels bought")
+    reused = [row.reused or 0 for row in rows]
+    labels.bar([x + 0.2 for x in numbers], reused, 0.4, label="questions with a label already")
+    labels.set_ylabel("labels")
+    labels.set_xlabel("iteration")
+    labels.xaxis.get_major_locator().set_params(integer=True)
+    money = labels.twinx()
+    spent = [float(total) for total in accumulate(row.cost for row in rows)]
+    money.plot(numbers, spent, "k.-", label="dollars spent in all")
+    money.set_ylabel("dollars")
+    money.set_ylim(bottom=0)
+    for panel in (scores, labels):
+        panel.grid(alpha=0.3)
+    scores.legend(fontsize="small", frameon=False)
+    handles, names = (
+        a + b for a, b in zip(*(p.get_legend_handles_labels() for p in (labels, money)), strict=True)
+    )
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncol": 3}  # where no bar is
+    labels.legend(handles, names, fontsize="small", frameon=False, **below)
+    save_picture(figure, path)

@@ -2,77 +2,58 @@
 
     decode → make → publish → collect → workers → score → tune → weights of the next iteration
 
-Each step is one call of `rypt.loop.steps.Steps`, and a command does the same by hand. A finished step is written to
-``loop.jsonl``. Repeating a step that was done but not recorded changes nothing, so a run that was killed at
-any point can be resumed and ends the same. The conditions to stop are checked after each decoding, so the last weights
-are always decoded with and can be compared with the earlier ones.
+Each step calls the function of a command and shows that command. A finished step is written to ``loop.jsonl``.
+Repeating a step that was done but not recorded changes nothing, so a run that was killed at any point can be resumed
+and ends the same. The conditions to stop are checked after each decoding, so the last weights are always decoded with
+and can be compared with the earlier ones.
 """
 
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hits.market.client import MarketAddress
+from hits.market.collect import collect
 from hits.market.ledger import published_hits
-from hits.market.served import dashboard_url, is_served, serving
+from hits.market.publish import expire, opened_batch, publish
+from hits.market.served import command_line, dashboard_url, is_served, serving
+from hits.market.status import batch_status, collection_status
+from hits.results.quality import worker_reports
+from hits.results.workers import exclude_workers
+from mert.decode import decode_campaign
+from mert.solve import SearchSettings
+from mert.tuning import tune
 from rypt.campaign.folder import Campaign
-from rypt.campaign.settings import LoopSettings, MarketSettings
-from rypt.loop.batch import NOTHING, Bought, affordable_batch, lifetime, published_by_hand, reuse
-from rypt.loop.best import best_iteration, decoded_scores
-from rypt.loop.commands import HandCommands
+from rypt.campaign.scoring import campaign_scorer, score
+from rypt.campaign.settings import LoopSettings
+from rypt.loop.batch import (
+    NOTHING,
+    affordable_batch,
+    count_questions,
+    fees,
+    lifetime,
+    price_of,
+    published_by_hand,
+)
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.report import LoopReport, loop_report
-from rypt.loop.steps import Steps
+from rypt.loop.next_step import market_options
+from rypt.loop.report import LoopReport, best_iteration, rows, signature
 from rypt.options import money
-from rypt.scoring.report import ScoreReport
+from rypt.scoring.report import ScoreReport, score_report
 from rypt.text import PathLike, RyptError, plural
 
 T = TypeVar("T")
 JOURNAL = "loop.jsonl"
-BUDGET = "budget"  # the budget of a campaign whose settings name none, kept in the journal
+BUDGET = "budget"  # the budget of a campaign whose settings have none, recorded in the journal
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
-ASKING = ("publish", "collect", "workers")  # done where a batch was made
+ASKING = ("publish", "collect", "workers")  # only where a batch was made
 SIGNIFICANT = 0.05
-FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two looks at the market, and how they grow
-
-
-def _seconds() -> int:
-    return int(time.time())
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a loop takes from outside: a callback for messages, and the clock."""
-
-    tell: Callable[[str], None] = lambda text: None
-    pause: Callable[[float], None] = time.sleep
-    now: Callable[[], int] = _seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The settings of one run: those of the campaign's loop and market, with this run's changes.
-
-    ``poll`` is the maximum time between two checks of the market. ``go_on`` does not wait for missing answers to the
-    batch that is on the market when the run begins; later batches are waited for. ``threads`` are for tuning.
-    """
-
-    loop: LoopSettings
-    market: MarketSettings = field(default_factory=MarketSettings)
-    poll: float = 60.0
-    threads: int = 1
-    go_on: bool = False
-
-    @property
-    def budget(self) -> Decimal:
-        """The total budget."""
-        if self.loop.budget is None:
-            raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
-        return self.loop.budget
+FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two checks of the market, and how they grow
 
 
 def run(
@@ -102,7 +83,7 @@ def run(
         report = rypt.loop.run("campaign", budget="25.00", serve=True)
         report.write("best.weights")
     """
-    loop = open_loop(
+    loop = Loop(
         campaign,
         market,
         budget=budget,
@@ -115,64 +96,79 @@ def run(
     return loop.report(loop.run(serve=serve, port=port))
 
 
-def open_loop(
-    campaign: Campaign | PathLike,
-    market: PathLike | None = None,
-    *,
-    budget: Decimal | str | None = None,
-    max_iterations: int | None = None,
-    poll: float = 60.0,
-    go_on: bool = False,
-    threads: int = 1,
-    tell: Callable[[str], None] | None = None,
-) -> "Loop":
-    """Open the loop of a campaign in its current state; `run` describes the parameters."""
-    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
-    settings = opened.settings.loop
-    limit = known_budget(opened) if budget is None else money(str(budget))
-    if budget is not None and limit is None:
-        raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
-    settings = replace(settings, budget=limit, max_iterations=max_iterations or settings.max_iterations)
-    terms = Terms(settings, _market(opened, market), poll, threads, go_on)
-    return Loop(str(opened.folder), terms, World() if tell is None else World(tell))
-
-
-def _market(campaign: Campaign, market: PathLike | None) -> MarketSettings:
-    """The campaign's market, or another one in its place."""
-    settings = campaign.settings.market
-    if market is None:
-        return settings
-    if "://" in str(market):
-        return replace(settings, endpoint=str(market))
-    return replace(settings, folder=str(Path(market).resolve()), endpoint=None)
+def known_budget(campaign: Campaign) -> Decimal | None:
+    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
+    if campaign.settings.loop.budget is not None:
+        return campaign.settings.loop.budget
+    given = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
+    return None if given is None else Decimal(given["budget"])
 
 
 class Loop:
-    """The loop of one campaign, and its state."""
+    """The loop of one campaign, and its state; `run` describes the parameters.
 
-    def __init__(self, folder: str, terms: Terms, world: World, steps: Steps | None = None) -> None:
-        self.folder = folder
-        self.terms = terms
-        self.world = world
-        self.steps = steps or Steps(folder, terms.market)
-        self.journal = Journal(Campaign.open(folder).path(JOURNAL))
+    ``settings`` are those of the campaign's loop, with this run's changes. ``pause`` and ``now`` are called to wait for
+    seconds, and for the time.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign | PathLike,
+        market: PathLike | None = None,
+        *,
+        settings: LoopSettings | None = None,
+        budget: Decimal | str | None = None,
+        max_iterations: int | None = None,
+        poll: float = 60.0,
+        threads: int = 1,
+        go_on: bool = False,
+        tell: Callable[[str], None] | None = None,
+        pause: Callable[[float], object] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
+        settings = settings or opened.settings.loop
+        amount = (settings.budget or known_budget(opened)) if budget is None else money(str(budget))
+        if budget is not None and amount is None:
+            raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
+        iterations = max_iterations or settings.max_iterations
+        self.settings = replace(settings, budget=amount, max_iterations=iterations)
+        self.folder = str(opened.folder)
+        self.market = opened.settings.market
+        if market is not None and "://" in str(market):
+            self.market = replace(self.market, endpoint=str(market))
+        elif market is not None:
+            self.market = replace(self.market, folder=str(Path(market).resolve()), endpoint=None)
+        self.tell = tell or (lambda text: None)
+        self.journal = Journal(opened.path(JOURNAL))
+        self._poll, self._threads, self._go_on = poll, threads, go_on
+        self._pause, self._now = pause, now
         self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
         self._hurried = 0  # the iteration whose missing answers are not waited for
 
     @property
     def campaign(self) -> Campaign:
-        """The campaign as it is now: it grows."""
+        """The campaign as it is now, with all lists so far."""
         return Campaign.open(self.folder)
 
     @property
-    def commands(self) -> HandCommands:
-        """The equivalent commands."""
-        return HandCommands(self.campaign, self.terms.market)
+    def market_folder(self) -> Path:
+        """The folder of the local market."""
+        return self.campaign.path(self.market.folder)
 
     @property
-    def market_folder(self) -> Path:
-        """Where the local market is."""
-        return self.campaign.path(self.terms.market.folder)
+    def address(self) -> MarketAddress:
+        """Where the market is reached."""
+        if self.market.endpoint is not None:
+            return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
+        return MarketAddress(folder=self.market_folder)
+
+    @property
+    def budget(self) -> Decimal:
+        """The total budget."""
+        if self.settings.budget is None:
+            raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
+        return self.settings.budget
 
     @property
     def spent(self) -> Decimal:
@@ -181,17 +177,14 @@ class Loop:
         others = published_by_hand(self.campaign, {*published, self.iteration})
         for batch in others:
             if batch not in self._prices:
-                self._prices[batch] = self.steps.price(batch).total
-        return sum(
-            [Decimal(result["cost"]) for result in published.values()]
-            + [self._prices[batch] for batch in others],
-            Decimal(0),
-        )
+                self._prices[batch] = price_of(batch, self.market).total
+        costs = [Decimal(result["cost"]) for result in published.values()]
+        return sum([*costs, *(self._prices[batch] for batch in others)], Decimal(0))
 
     @property
     def left(self) -> Decimal:
         """What may still be spent."""
-        return max(Decimal(0), self.terms.budget - self.spent)
+        return max(Decimal(0), self.budget - self.spent)
 
     @property
     def iteration(self) -> int:
@@ -199,62 +192,70 @@ class Loop:
         last = max(self.journal.results("decode"), default=0)
         return 0 if self.journal.result(last, "tune") is not None else last
 
+    def batch(self, number: int) -> Path:
+        """The batch of an iteration."""
+        return self.campaign.path(f"batches/{number}")
+
+    def weights(self, number: int) -> Path:
+        """The weights that an iteration decodes with."""
+        return self.campaign.path(f"weights/{number}.weights")
+
+    def list_file(self, number: int) -> Path:
+        """The list that an iteration decoded."""
+        return self.campaign.path(f"lists/{number}.nbest.gz")
+
     def run(self, *, serve: bool = False, port: int | None = None) -> str:
         """Run until there is a reason to stop, and return it; ``serve`` also serves the local market meanwhile."""
-        if serve and self.terms.market.endpoint is not None:
+        if serve and self.market.endpoint is not None:
             raise RyptError(
-                f"only a local market can be served, and this campaign's is {self.terms.market.endpoint}"
+                f"only a local market can be served, and this campaign's is {self.market.endpoint}"
             )
         serves = serve and self.stopped() is None
-        with serving(self.market_folder, port) if serves else nullcontext() as market:
+        with serving(self.market_folder, port) if serves else nullcontext() as market, self.journal.opened():
             if market is not None:
-                self.world.tell(f"market at {market.url}")
-            return self._run()
-
-    def _run(self) -> str:
-        do = {
-            "decode": self._decode,
-            "make": self._make,
-            "publish": self._publish,
-            "collect": self._collect,
-            "workers": self._workers,
-            "score": self._score,
-            "tune": self._tune,
-        }
-        with self.journal.opened():
-            self._remember_budget()
-            self._hurried = self.iteration if self.terms.go_on and self.pending() == "collect" else 0
+                self.tell(f"market at {market.url}")
+            self._record_budget()
+            self._hurried = self.iteration if self._go_on and self.pending() == "collect" else 0
             while (reason := self.stopped()) is None:
                 step = self.pending()
-                result = do[step](self.iteration)
-                number = int(result["iteration"]) if step == "decode" else self.iteration
-                self.journal.add(Entry(number, step, self.world.now(), result))
+                result = getattr(self, f"_{step}")(self.iteration)
+                number = result["iteration"] if step == "decode" else self.iteration
+                self._record(number, step, result)
             return reason
+
+    def _record(self, number: int, step: str, result: Mapping[str, Any]) -> None:
+        self.journal.add(Entry(number, step, int(self._now()), result))
+
+    def _record_budget(self) -> None:
+        """Record a budget that the settings do not have, so that it need not be given again to resume."""
+        budget = {"budget": str(self.budget)}
+        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
+            self._record(0, BUDGET, budget)
 
     def stopped(self) -> str | None:
         """The reason to stop, None if there is a next step."""
         number, tuned = self.iteration, self.journal.results("tune")
         if not number or not tuned or self.journal.result(number, "make") is not None:
             return None
-        loop, before = self.terms.loop, max(tuned)
+        before, patience = max(tuned), self.settings.patience
         made = self.journal.result(before, "make") or {}
-        if self.journal.results("decode")[number]["new"] == 0 and self._answered(before):
+        if self.journal.results("decode")[number]["new"] == 0 and self._is_answered(before):
             return "no candidate is new"
         if self.left <= 0 or Decimal(made.get("needs", "0")) > self.left:
             return "the budget is spent"
-        if len(tuned) >= loop.max_iterations:
+        if len(tuned) >= self.settings.max_iterations:
             return f"{len(tuned)} iterations are done" if len(tuned) > 1 else "1 iteration is done"
-        last = [result["p"] > SIGNIFICANT for result in list(tuned.values())[-loop.patience :]]
-        if len(tuned) > loop.patience and all(last):
-            return f"no significant gain in {loop.patience} iterations"
+        last = [result["p"] > SIGNIFICANT for result in list(tuned.values())[-patience:]]
+        if len(tuned) > patience and all(last):
+            return f"no significant gain in {patience} iterations"
         return None
 
-    def _answered(self, number: int) -> bool:
+    def _is_answered(self, number: int) -> bool:
         """Whether an iteration had the money to ask, and all answers came and count: then only new candidates help."""
-        asked, came, who = (
+        made, collected, workers = (
             self.journal.result(number, step) or {} for step in ("make", "collect", "workers")
         )
-        return not (Decimal(asked.get("needs", "0")) or came.get("missing") or who.get("excluded"))
+        return not (Decimal(made.get("needs", "0")) or collected.get("missing") or workers.get("excluded"))
 
     def pending(self) -> str:
         """The next step."""
@@ -270,157 +271,150 @@ class Loop:
         """What the next step is and what it costs, without doing it."""
         if (reason := self.stopped()) is not None:
             return f"nothing: {reason}"
-        step, spent = self.pending(), f"${self.spent:.2f} of ${self.terms.budget:.2f} are spent"
+        step, spent = self.pending(), f"${self.spent:.2f} of ${self.budget:.2f} are spent"
         if step == "decode":
             return f"decode with the current weights, which costs nothing; {spent}, at most ${self.left:.2f} come after it"
         if step == "make":
             with tempfile.TemporaryDirectory() as folder:
-                bought = self._affordable(self.iteration, Path(folder) / "batch")
-            what = f"{plural(bought.hits, 'hit')} with {plural(bought.answers, 'answer')} for ${bought.cost}"
-            return f"make and publish a batch of {what}; {spent}" if bought.hits else f"tune; {spent}"
+                made = self._affordable_batch(self.iteration, Path(folder) / "batch")
+            what = (
+                f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')} for ${made['cost']}"
+            )
+            return f"make and publish a batch of {what}; {spent}" if made["hits"] else f"tune; {spent}"
         if step in ("publish", "collect"):
-            asked = self.journal.result(self.iteration, "make") or {}
+            made = dict(self.journal.result(self.iteration, "make") or {})
             done = "publish" if step == "publish" else "wait for the answers to"
-            return f"{done} {self.batch(self.iteration)}: {plural(asked['hits'], 'hit')} for ${asked['cost']}; {spent}"
+            return f"{done} {self.batch(self.iteration)}: {plural(made['hits'], 'hit')} for ${made['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
 
     def report(self, stopped: str) -> LoopReport:
         """The result of the run so far."""
         scores = self.scores()
-        return loop_report(
-            self.campaign,
-            self.journal,
-            scores,
+        with self.campaign.database() as db:
+            simulated = db.count_by_source().get("simulation", 0)
+        return LoopReport(
             stopped=stopped,
-            budget=self.terms.budget,
+            budget=self.budget,
             spent=self.spent,
             weights=self.best_weights(scores),
+            simulated=simulated,
+            signature=signature(self.journal),
+            iterations=rows(self.journal, scores),
         )
 
-    def batch(self, number: int) -> Path:
-        """The batch of an iteration."""
-        return self.campaign.path(f"batches/{number}")
-
-    def weights(self, number: int) -> Path:
-        """The weights that an iteration decodes with."""
-        return self.campaign.path(f"weights/{number}.weights")
-
     def scores(self) -> dict[int, ScoreReport]:
-        """RYPT of what each iteration decoded, by the labels there are now."""
-        return decoded_scores(self.campaign, {n: self._list(n) for n in self.journal.results("decode")})
+        """RYPT of what each iteration decoded, by the labels there are now: ``rypt score --candidates``.
+
+        Each iteration was scored with the labels of its time, and only scores with the same labels can be compared.
+        """
+        campaign = self.campaign
+        scorer = campaign_scorer(campaign)
+        decoded = self.journal.results("decode")
+        return {n: score_report(scorer, campaign.read_candidates(self.list_file(n))) for n in decoded}
 
     def best_weights(self, scores: Mapping[int, ScoreReport]) -> Path | None:
         """The weights whose list is best by these scores; None before anything is tuned."""
         return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
 
-    def _list(self, number: int) -> str:
-        return f"lists/{number}.nbest.gz"
+    def _show(self, *arguments: object) -> None:
+        """Report the command that does the same."""
+        self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
-    def _remember_budget(self) -> None:
-        """Record a budget that the settings do not have, so that it need not be given again to resume."""
-        kept = {"budget": str(self.terms.budget)}
-        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != kept:
-            self.journal.add(Entry(0, BUDGET, self.world.now(), kept))
-
-    def _show(self, command: str) -> None:
-        """Report the equivalent command."""
-        self.world.tell(f"$ {command}")
+    @property
+    def _at(self) -> list[str]:
+        """The options of a command that say which market."""
+        return market_options(self.market, self.market_folder)
 
     def _decode(self, number: int) -> dict[str, Any]:
-        self._show(self.commands.decode())
-        decoded = self.steps.decode()
-        self.world.tell(
-            f"iteration {decoded.iteration}: {decoded.candidates} candidates, {decoded.new} new, "
-            f"{decoded.all_candidates} in all"
-        )
-        return {
-            "iteration": decoded.iteration,
-            "candidates": decoded.candidates,
-            "new": decoded.new,
-            "all_candidates": decoded.all_candidates,
-        }
+        self._show("decode", self.folder)
+        decoded = decode_campaign(self.campaign)
+        self.tell(f"iteration {decoded.iteration}: {decoded}")
+        return {name: getattr(decoded, name) for name in ("iteration", "candidates", "new", "all_candidates")}
 
     def _make(self, number: int) -> dict[str, Any]:
-        raised = reuse(self.campaign, self._list(number), self.terms.loop.select)
-        asked = {"questions": raised.questions, "reused": raised.reused, "open": raised.open}
-        if not raised.open:
-            self.world.tell("nothing to ask: no answer would change which candidates are best")
-            return {**asked, **NOTHING.as_dict()}
-        self._show(
-            self.commands.make(self.batch(number), self.left, self.terms.loop, self._batch_seed(number))
-        )
-        bought = self._affordable(number, self.batch(number))
-        if not bought.hits:
-            self.world.tell(
-                f"${self.left} are left, and the smallest batch costs ${bought.needs}: nothing is asked"
+        settings, market, batch = self.settings, self.market, self.batch(number)
+        counts = count_questions(self.campaign, self.list_file(number), settings.select)
+        if not counts["open"]:
+            self.tell("nothing to ask: no answer would change which candidates are best")
+            return {**counts, **NOTHING}
+        options = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
+        options += ["--max-len", self.campaign.scoring.max_len, "--assignments", market.assignments]
+        options += ["--market", fees(market), "--seed", settings.seed + number]
+        options += [] if market.wage is None else ["--wage", market.wage]
+        options += ["--severity"] if market.severity else []
+        self._show("hits", "make", self.folder, "-o", batch, *options)
+        made = self._affordable_batch(number, batch)
+        if not made["hits"]:
+            self.tell(
+                f"${self.left} are left, and the smallest batch costs ${made['needs']}: nothing is asked"
             )
-        return {**asked, **bought.as_dict()}
+        return {**counts, **made}
 
-    def _affordable(self, number: int, batch: Path) -> Bought:
-        return affordable_batch(self.steps, batch, self.left, self.terms.loop, self._batch_seed(number))
-
-    def _batch_seed(self, number: int) -> int:
-        return self.terms.loop.seed + number
+    def _affordable_batch(self, number: int, batch: Path) -> dict[str, Any]:
+        seed = self.settings.seed + number
+        return affordable_batch(self.campaign, self.market, self.settings, batch, self.left, seed)
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost = self.steps.price(batch).total
-        made = self.journal.result(number, "make") or {}
+        cost = price_of(batch, self.market).total
+        hits = (self.journal.result(number, "make") or {})["hits"]
         published = max(published_hits(batch).values(), default=0)
-        if cost > self.left and published < made["hits"]:
-            done = f"{published} of {made['hits']} hits were" if published else "nothing was"
+        if cost > self.left and published < hits:
+            done = f"{published} of {hits} hits were" if published else "nothing was"
             raise RyptError(
                 f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published"
             )
-        self._show(self.commands.publish(batch))
-        hits = self._at_market(lambda: self.steps.publish(batch))
-        self.world.tell(f"{batch}: ${cost} of ${self.left}")
+        self._show("hits", "publish", batch, *self._at)
+        hits = self._at_market(lambda: publish(batch, self.address)).hits
+        self.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": hits, "cost": str(cost)}
 
     def _collect(self, number: int) -> dict[str, Any]:
         """Poll at growing intervals until all answers came or no more can come."""
-        made = self.journal.result(number, "make") or {}
-        batch, wanted, pause = self.batch(number), int(made["assignments"]), FIRST_PAUSE
+        batch, pause, before = self.batch(number), FIRST_PAUSE, -1
+        wanted = int((self.journal.result(number, "make") or {})["assignments"])
         ends = self.journal.time(number, "publish") + lifetime(batch)
-        self._show(self.commands.collect(batch))
+        self._show("hits", "collect", batch, "-C", self.folder, *self._at)
         count = self._collected(batch)
-        self._tell_where(wanted - count)
-        before = -1
-        while (
-            count < wanted and number != self._hurried and self._may_come(batch, ends, look=count == before)
-        ):
+        if count < wanted and self.market.endpoint is None:
+            invite = command_line(["hits", "invite", "NAME", *self._at])
+            dashboard = dashboard_url(self.market_folder)
+            self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
+        while count < wanted and number != self._hurried and self._may_come(batch, ends, ask=count == before):
             if count != before:
-                self.world.tell(f"{count} of {wanted} assignments are there; this looks again and again")
+                self.tell(f"{count} of {wanted} answers so far; checking every few seconds")
                 before = count
-            self.world.pause(pause)
+            self._pause(pause)
             pause = self._longer(pause)
             count = self._collected(batch)
         if count < wanted:
-            self.world.tell(f"going on without {wanted - count} of {wanted} assignments")
-            self._at_market(lambda: self.steps.expire(batch))
+            self.tell(f"going on without {wanted - count} of {wanted} assignments")
+            self._at_market(lambda: expire(batch, self.address))
             count = self._collected(batch)
-        if unread := self.steps.left_out(batch):
-            self.world.tell(
+        if unread := collection_status(self.campaign, batch).numbers.left_out_waiting:
+            self.tell(
                 f"{plural(unread, 'unreadable assignment')} left out of the results: unpaid, please review"
             )
         return {"assignments": count, "missing": max(0, wanted - count)}
 
     def _longer(self, pause: float) -> float:
-        return min(pause * GROWTH, max(self.terms.poll, FIRST_PAUSE))
+        return min(pause * GROWTH, max(self._poll, FIRST_PAUSE))
 
-    def _may_come(self, batch: Path, ends: int, *, look: bool) -> bool:
-        """Whether an answer can still come; with ``look`` ask the market, because hits may have been expired."""
-        if self.world.now() >= ends or not look:
-            return self.world.now() < ends
-        return self._at_market(lambda: self.steps.is_open(batch))
+    def _may_come(self, batch: Path, ends: int, *, ask: bool) -> bool:
+        """Whether an answer can still come; with ``ask`` ask the market, because hits may have been expired."""
+        if self._now() >= ends or not ask:
+            return self._now() < ends
+        status = self._at_market(lambda: batch_status(*opened_batch(batch), self.address))
+        if status.market is None:
+            raise RyptError(status.note or f"{batch} is on no market")
+        return bool(status.market.assignable or status.market.pending)
 
     def _collected(self, batch: Path) -> int:
         """Collect answers, also late ones to earlier batches; return the number of assignments of this batch."""
-        for number, result in self.journal.results("collect").items():
-            if result["missing"]:
-                late = self.batch(number)
-                self._at_market(lambda: self.steps.collect(late))  # noqa: B023 — called at once
-        return self._at_market(lambda: self.steps.collect(batch))
+        late = [self.batch(n) for n, result in self.journal.results("collect").items() if result["missing"]]
+        for each in (*late, batch):
+            count = self._at_market(lambda: collect(each, self.address, self.campaign).submitted)  # noqa: B023
+        return count
 
     def _at_market(self, step: Callable[[], T]) -> T:
         """Run a step that needs the market; if the market becomes unreachable, wait and repeat the step."""
@@ -433,40 +427,38 @@ class Loop:
                     raise
 
     def _is_served(self) -> bool:
-        return self.terms.market.endpoint is not None or is_served(self.market_folder)
+        return self.market.endpoint is not None or is_served(self.market_folder)
 
     def _wait_for_market(self) -> None:
         pause = FIRST_PAUSE
         while not self._is_served():
             if pause == FIRST_PAUSE:
-                serve = self.commands.serve()
-                self.world.tell(f"the market in {self.market_folder} is not served; this waits for: {serve}")
-            self.world.pause(pause)
+                serve = command_line(["hits", "serve", str(self.market_folder)])
+                self.tell(f"the market in {self.market_folder} is not served; this waits for: {serve}")
+            self._pause(pause)
             pause = self._longer(pause)
-
-    def _tell_where(self, missing: int) -> None:
-        """Report where workers and the requester find the market."""
-        if missing > 0 and self.terms.market.endpoint is None:
-            url, invite = dashboard_url(self.market_folder), self.commands.invite()
-            self.world.tell(f"waiting for workers; dashboard: {url}; invite workers: {invite}")
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
-        self._show(self.commands.workers())
-        reports = self._at_market(self.steps.workers)
-        before = {
-            worker for result in self.journal.results("workers").values() for worker in result["excluded"]
-        }
+        show = ["hits", "workers", "-C", self.folder, *self._at]
+        self._show(*show)
+        reports = self._at_market(lambda: worker_reports(self.campaign))
+        earlier = {w for result in self.journal.results("workers").values() for w in result["excluded"]}
         excluded = self._excluded(number)  # by this step, before it was killed
-        bad = [report for report in reports if report.verdict == "bad" and report.worker not in before]
-        bad = [report for report in bad if not report.excluded or report.worker in excluded]
-        block = self.terms.loop.block_bad
-        for worker, why in [(r.worker, "; ".join(r.reasons)) for r in bad if self.terms.loop.exclude_bad]:
+        for report in reports if self.settings.exclude_bad else ():
+            worker, block = report.worker, self.settings.block_bad
+            again = report.excluded and worker not in excluded
+            if report.verdict != "bad" or worker in earlier or again:
+                continue
+            why = "; ".join(report.reasons)
             reason = f"{_by_loop(number)}{why}"
-            self.world.tell(f"worker {worker} is excluded: {why}")
-            self._show(self.commands.workers("--block" if block else "--exclude", worker, "--reason", reason))
-            self._at_market(lambda: self.steps.exclude(worker, reason, block=block))  # noqa: B023 — called at once
-        labels = self.steps.labels(self.batch(number))
+            self.tell(f"worker {worker} is excluded: {why}")
+            self._show(*show, "--block" if block else "--exclude", worker, "--reason", reason)
+            with self.campaign.database(readonly=False) as db:
+                exclude_workers(db, [worker], reason, int(time.time()))
+            if block:
+                self._at_market(lambda: self.address.open().block(worker, reason))  # noqa: B023
+        labels = collection_status(self.campaign, self.batch(number)).numbers.labels
         return {"workers": len(reports), "excluded": self._excluded(number), "labels": labels}
 
     def _excluded(self, number: int) -> dict[str, str]:
@@ -476,25 +468,33 @@ class Loop:
 
     def _score(self, number: int) -> dict[str, Any]:
         """Score the decoder's choice by the current labels, and count its labels."""
-        candidates = self.campaign.path(self._list(number))
-        self._show(self.commands.score(candidates))
-        report = self.steps.score(candidates)
-        return {
-            "decoded": report.score,
-            "labelled": report.coverage.before,
-            "coverage": report.coverage.after,
-        }
+        self._show("score", self.folder, "--candidates", self.list_file(number))
+        report = score(self.campaign, candidates=self.list_file(number))
+        coverage = report.coverage
+        return {"decoded": report.score, "labelled": coverage.before, "coverage": coverage.after}
 
     def _tune(self, number: int) -> dict[str, Any]:
-        """New weights from all lists so far; weights that were decoded with already are not touched."""
-        seed, threads = self.terms.loop.seed + 1000 * number, self.terms.threads
-        decoded = self.campaign.path(self._list(number + 1)).exists()
-        weights, output = self.weights(number), None if decoded else self.weights(number + 1)
-        self._show(self.commands.tune(weights, output, seed, threads))
-        tuned = self.steps.tune(weights, output, seed=seed, threads=threads)
-        self.world.tell(
+        """New weights from all lists so far; weights that were decoded with already are not replaced."""
+        weights, output = self.weights(number), self.weights(number + 1)
+        decoded = self.list_file(number + 1).exists()
+        search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=self._threads)
+        options = [
+            "--metric",
+            "rypt",
+            "--weights",
+            weights,
+            "--seed",
+            search.seed,
+            "--threads",
+            search.threads,
+        ]
+        self._show("tune", self.folder, *options, *([] if decoded else ["-o", output]))
+        tuned = tune(campaign=self.campaign, metric="rypt", weights=weights, search=search)
+        if not decoded:
+            tuned.write(output)
+        self.tell(
             f"iteration {number}: RYPT {tuned.start_score:.4f} → {tuned.score:.4f} (p = {tuned.gain.p:.3f}); "
-            f"${self.spent} of ${self.terms.budget} spent"
+            f"${self.spent} of ${self.budget} spent"
         )
         return {
             "before": tuned.start_score,
@@ -504,14 +504,6 @@ class Loop:
             "weights": dict(tuned.weights),
             "signature": tuned.signature,
         }
-
-
-def known_budget(campaign: Campaign) -> Decimal | None:
-    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
-    if campaign.settings.loop.budget is not None:
-        return campaign.settings.loop.budget
-    kept = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
-    return None if kept is None else Decimal(kept["budget"])
 
 
 def _by_loop(number: int) -> str:

@@ -1,16 +1,15 @@
 """The state of a campaign: texts, labels, cost, agreement of workers, and the next step.
 
-    campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, next=NextStep(…))
+    campaign_status(Campaign.open("campaign"), now)   →   CampaignStatus(texts=…, labels=…, …).next
 
-Nothing is changed but the numbers that `rypt.campaign.kept` keeps. Parts that do not exist yet (hits, batches,
-weights, a loop) are left out.
+Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop) are left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from time import time
+from typing import Any
 
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
@@ -21,23 +20,24 @@ from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import krippendorff_alpha
 from rypt.campaign.folder import Campaign
-from rypt.campaign.kept import Kept, Numbers, kept_numbers
 from rypt.campaign.queries import worthwhile
+from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.database.judgments import JudgmentDatabase
-from rypt.loop.next_step import BatchState, NextStep, Situation, next_step
-from rypt.loop.runner import known_budget, open_loop
-from rypt.loop.segment_counts import Marks, PhraseWatch, SegmentCounts, count_segments, text_marks
+from rypt.database.votes import read_votes
+from rypt.loop.next_step import NextStep, next_step
+from rypt.loop.runner import Loop, known_budget
 from rypt.records import Query
+from rypt.scoring.models import Percolation
 from rypt.scoring.queries import open_queries
+from rypt.scoring.scorer import Scorer, coverage
 from rypt.text import RyptError
-from rypt.texts.lists import distinct
 from rypt.texts.phrases import phrase_key
 
-WHO = {"hit": "people", "import": "imported", "simulation": "simulated"}
+SOURCES = {"hit": "people", "import": "imported", "simulation": "simulated"}
 
 
 @dataclass(frozen=True, slots=True)
-class TextCounts:
+class Texts:
     """What the campaign was made from; ``decoder`` and ``weights`` (the current ones) are None where it has none."""
 
     segments: int
@@ -102,6 +102,60 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """A batch in the campaign's folder: how much of it is published, how much is answered.
+
+    ``over`` says that no answer can come any more, ``needless`` that all of its phrases have labels from elsewhere.
+    """
+
+    folder: str
+    name: str
+    kind: str
+    hits: int
+    published: int
+    assignments: int
+    answered: int
+    over: bool = False
+    needless: bool = False
+
+    @property
+    def state(self) -> str:
+        """The state of the batch in a few words."""
+        if self.needless:
+            return "labelled elsewhere"
+        if self.published < self.hits and not self.answered:
+            return "made" if not self.published else "partly published"
+        if self.answered >= self.assignments:
+            return "answered"
+        return "over" if self.over else "published"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What else decides the next step.
+
+    ``to_ask`` is how many questions there are to ask: of a decoder's campaign only those that its loop would ask.
+    ``distinguished`` is the share of the segments with several candidates whose labels distinguish some of these.
+    ``outputs`` are the systems whose outputs the lists are, ``features`` says that candidates have several to tune.
+    ``decoded`` is the number of the last list that was decoded, ``weights`` that of the last weights, 0 for none;
+    ``new`` is how many candidates of the last list no earlier one has. ``tuned`` and ``picked`` say that weights and
+    best candidates were written since the last judgment.
+    """
+
+    to_ask: int = 0
+    distinguished: float = 0.0
+    outputs: tuple[str, ...] = ()
+    features: bool = False
+    decoded: int = 0
+    weights: int = 0
+    new: int = 0
+    tuned: bool = False
+    picked: bool = False
+    loop_runs: bool = False
+    loop_stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignStatus:
     """The state of a campaign; ``compared`` is None where nobody compared anything.
 
@@ -109,282 +163,237 @@ class CampaignStatus:
     """
 
     folder: str
-    texts: TextCounts
+    texts: Texts
     labels: Labels
     compared: Compared | None
     waiting: int
     people: People
-    spent: Spent | None
-    batches: list[BatchState]
-    next: NextStep
+    spent: Spent
+    batches: list[BatchStatus]
     notes: list[str]
+    market: MarketSettings
+    loop: LoopSettings
+    progress: Progress
+
+    @property
+    def market_folder(self) -> Path:
+        """The folder of the local market."""
+        return Path(self.folder, self.market.folder)
+
+    @property
+    def next(self) -> NextStep:
+        """The next command to run."""
+        return next_step(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The status as plain values."""
+        record = asdict(self)
+        del record["market"], record["loop"], record["progress"]
+        for batch, row in zip(self.batches, record["batches"], strict=True):
+            row["state"] = batch.state
+            if not batch.needless:
+                del row["needless"]
+        for name in ("compared", "waiting"):  # which only campaigns with hits have
+            if not record[name]:
+                del record[name]
+        if self.people.alpha != self.people.alpha:
+            record["people"]["alpha"] = None
+        return {**record, "next": asdict(self.next)}
 
 
-def campaign_status(
-    campaign: Campaign, now: int, watch: PhraseWatch = lambda phrases: phrases
-) -> CampaignStatus:
+def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
-    notes: list[str] = []
-    going, reason = _loop(campaign)
-    asks_some = not going and campaign.settings.decoder.command is not None
-    numbers = kept_numbers(campaign, lambda kept: _count(campaign, watch, asks_some, kept), time())
-    if asks_some and numbers["to_ask"] is None:  # a loop went on when they were counted
-        numbers = _count(campaign, watch, asks_some, None)
-    labels = Labels(*(numbers[name] for name in ("judgments", "keys", "sources", "before", "after", "open")))
-    people, cost = People(**numbers["people"]), _spent_from(numbers["spent"])
-    compared = Compared(**numbers["compared"]) if numbers["compared"] else None
-    texts = TextCounts(
-        **{name: numbers[name] for name in ("parsed", "lists", "candidates", "references")},
-        segments=numbers["in_source"],
-        decoder=campaign.settings.decoder.command,
-        weights=_current_weights(campaign),
-    )
-    with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
-        batches = _batches(campaign, Results(db), now, notes)
-    situation = Situation(
-        folder=str(campaign.folder),
-        market=campaign.settings.market,
-        market_folder=campaign.path(campaign.settings.market.folder),
-        parsed=texts.parsed,
-        candidates=texts.candidates,
-        features=numbers["features"],
-        decoder=texts.decoder is not None,
-        decoded=max(_numbered(campaign.path("lists"), "nbest.gz"), default=0),
-        weights=max(_numbered(campaign.path("weights"), "weights"), default=0),
-        new=numbers["new"],
-        tuned=_is_newer(campaign.path("rypt.weights"), campaign.path(campaign.files.database)),
-        judgments=labels.judgments,
-        open=numbers["to_ask"] if asks_some else labels.open,
-        batches=batches,
-        loop=campaign.settings.loop,
-        loop_going=going,
-        loop_stopped=reason,
-        told_apart=numbers["told_apart"],
-        coverage=labels.after or 0.0,
-        outputs=numbers["outputs"],
-        compared=compared.systems if compared else (),
-        bad=people.bad,
-        waiting=numbers["waiting"],
-        picked=_is_newer(campaign.path("picks.txt"), campaign.path(campaign.files.database)),
-    )
-    step = next_step(situation)
-    waiting = numbers["waiting"]
-    return CampaignStatus(
-        str(campaign.folder), texts, labels, compared, waiting, people, cost, batches, step, notes
-    )
-
-
-def _count(campaign: Campaign, watch: PhraseWatch, asks_some: bool, kept: Kept | None) -> Numbers:
-    """All that depends on the texts and the database alone, for JSON; ``kept`` was counted from the same trees."""
-    if kept is not None and not asks_some:
-        return _count_changed(campaign, watch, kept)
+    runs, stopped = _loop_state(campaign)
+    decoder = campaign.settings.decoder
+    weights = _numbers(campaign.path("weights"), ".weights")
     with campaign.database() as db:
-        marks = Marks(db.vote_marks(), text_marks(campaign.candidates))
-        segments, places = count_segments(campaign, db, marks, watch)
-        numbers = {**_database_numbers(db), **_segment_numbers(segments)}
-        case = db.case
-    questions: list[Query] = []
-    if asks_some and places is not None:
-        max_len = campaign.scoring.max_len
-        questions = open_queries(places, campaign.candidates, max_len=max_len, case=case)
-    return {
-        **_text_numbers(campaign),
-        "parsed": sum(tree is not None for tree in campaign.trees.values()),
-        **numbers,
-        "to_ask": _to_ask(campaign, questions) if asks_some else None,
-    }
-
-
-def _text_numbers(campaign: Campaign) -> Numbers:
-    """What depends on the lists."""
-    return {
-        "in_source": len(campaign.segments),
-        "lists": len(campaign.files.nbest),
-        "candidates": len(campaign.candidates),
-        "references": len(campaign.references),
-        "features": any(len(c.features) > 1 for c in campaign.candidates[:1]),  # one alone cannot be weighed
-        "outputs": list(campaign.outputs),
-        "new": _new_in_last_list(campaign) if campaign.settings.decoder.command else 0,
-    }
-
-
-def _count_changed(campaign: Campaign, watch: PhraseWatch, kept: Kept) -> Numbers:
-    """The numbers after a change of lists or the database: only segments that changed are looked at."""
-    segments = {name: SegmentCounts(*row) for name, row in kept.numbers["segments"].items()}
-    numbers = {**kept.numbers, "to_ask": None}
-    with JudgmentDatabase(campaign.path(campaign.files.database), readonly=True) as db:
-        votes = (
-            {name: counts.votes for name, counts in segments.items()}
-            if kept.same_database
-            else db.vote_marks()
-        )
-        texts = {name: counts.texts for name, counts in segments.items()}
-        if not kept.same_lists:
-            texts = text_marks(campaign.candidates)
-            numbers |= _text_numbers(campaign)
-        marks = Marks(votes, texts)
-        changed = [name for name, counts in segments.items() if counts[:2] != marks.of(name)]
-        if changed and kept.same_lists:
-            segments |= count_segments(campaign, db, marks, watch)[0]
-        elif changed:  # all texts have been read
-            segments |= count_segments(campaign, db, marks, watch, set(changed))[0]
-        if not kept.same_database:
-            numbers |= _database_numbers(db)
-    return {**numbers, **_segment_numbers(segments)}
-
-
-def _database_numbers(db: JudgmentDatabase) -> Numbers:
-    """What depends on the judgments alone: how many, people, money."""
-    results = Results(db)
-    hits = campaign_numbers(results)
-    cost = _spent(results, hits)
-    return {
-        "judgments": db.count(),
-        "keys": db.count_keys(),
-        "sources": {WHO.get(name, name): count for name, count in db.count_by_source().items()},
-        "compared": _compared(results),
-        "waiting": hits.waiting,
-        "people": asdict(_people(db, results)),
-        "spent": {name: str(amount) for name, amount in asdict(cost).items()},
-    }
-
-
-def _segment_numbers(segments: Mapping[str, SegmentCounts]) -> Numbers:
-    """What depends on judgments and candidates: labels."""
-    nodes, direct, percolated_nodes, left, several, apart = (
-        sum(getattr(counts, name) for counts in segments.values())
-        for name in ("nodes", "direct", "percolated", "open", "several", "apart")
+        results = Results(db)
+        numbers = campaign_numbers(results)
+        labels, distinguished, unjudged = _count_labels(campaign, db)
+        batches, notes = _batches(campaign, results, now)
+        compared, people, cost = _compared(results), _people(db, results), _spent(results, numbers)
+    return CampaignStatus(
+        folder=str(campaign.folder),
+        texts=Texts(
+            segments=len(campaign.segments),
+            parsed=sum(tree is not None for tree in campaign.trees.values()),
+            lists=len(campaign.files.nbest),
+            candidates=len(campaign.candidates),
+            references=len(campaign.references),
+            decoder=decoder.command,
+            weights=f"weights/{max(weights)}.weights" if weights else decoder.weights,
+        ),
+        labels=labels,
+        compared=compared,
+        waiting=numbers.waiting,
+        people=people,
+        spent=cost,
+        batches=batches,
+        notes=notes,
+        market=campaign.settings.market,
+        loop=campaign.settings.loop,
+        progress=Progress(
+            to_ask=_count_asked(campaign, unjudged) if decoder.command and not runs else labels.open,
+            distinguished=distinguished,
+            outputs=tuple(campaign.outputs),
+            features=any(len(candidate.features) > 1 for candidate in campaign.candidates[:1]),
+            decoded=max(_numbers(campaign.path("lists"), ".nbest.gz"), default=0),
+            weights=max(weights, default=0),
+            new=_new_in_last_list(campaign) if decoder.command else 0,
+            tuned=_has_all_judgments(campaign, "rypt.weights"),
+            picked=_has_all_judgments(campaign, "picks.txt"),
+            loop_runs=runs,
+            loop_stopped=stopped,
+        ),
     )
-    before = direct / nodes if nodes else None
-    after = None if before is None else before + percolated_nodes / nodes
-    if any(counts.candidates for counts in segments.values()) and not nodes:
-        before = after = 0.0
-    return {
-        "before": before,
-        "after": after,
-        "open": left,
-        "told_apart": apart / max(1, several),
-        "segments": {name: list(counts) for name, counts in segments.items()},
-    }
 
 
-def _spent_from(amounts: dict[str, str]) -> Spent:
-    return Spent(**{name: Decimal(amount) for name, amount in amounts.items()})
+def _loop_state(campaign: Campaign) -> tuple[bool, str | None]:
+    """Whether a loop was started and is not finished, and why it stopped."""
+    budget = known_budget(campaign)
+    if not campaign.settings.decoder.command or budget is None:
+        return False, None
+    stopped = Loop(campaign, budget=budget).stopped()
+    return stopped is None, stopped
 
 
-def _current_weights(campaign: Campaign) -> str | None:
-    numbers = _numbered(campaign.path("weights"), "weights")
-    return f"weights/{max(numbers)}.weights" if numbers else campaign.settings.decoder.weights
-
-
-def _numbered(folder: Path, suffix: str) -> list[int]:
-    names = [path.name.removesuffix(f".{suffix}") for path in folder.glob(f"*.{suffix}")]
+def _numbers(folder: Path, suffix: str) -> list[int]:
+    names = [path.name.removesuffix(suffix) for path in folder.glob(f"*{suffix}")]
     return [int(name) for name in names if name.isascii() and name.isdigit()]
 
 
 def _new_in_last_list(campaign: Campaign) -> int:
     """The number of candidates of the last list that no earlier list has."""
-    lists = [candidates for _, candidates in campaign.lists()]
-    return len(distinct(lists)) - len(distinct(lists[:-1]))
+    lists = [{(c.segment, c.text, c.alignment) for c in candidates} for _, candidates in campaign.lists()]
+    return len(lists[-1].difference(*lists[:-1])) if lists else 0
 
 
-def _is_newer(path: Path, other: Path) -> bool:
-    """Whether a file exists and is newer than another."""
-    return path.exists() and other.exists() and path.stat().st_mtime >= other.stat().st_mtime
+def _has_all_judgments(campaign: Campaign, name: str) -> bool:
+    """Whether a result was written since the last judgment.
+
+    While another process has the database open, new judgments are in its write-ahead log. An empty log comes and goes
+    with every reader.
+    """
+    result, database = campaign.path(name), campaign.path(campaign.files.database)
+    log = database.with_name(f"{database.name}-wal")
+    files = [path for path in (database, log) if path.exists() and path.stat().st_size]
+    return result.exists() and result.stat().st_mtime >= max(path.stat().st_mtime for path in files)
 
 
-def _to_ask(campaign: Campaign, questions: list[Query]) -> int:
+def _count_labels(campaign: Campaign, db: JudgmentDatabase) -> tuple[Labels, float, list[Query]]:
+    """What is labelled, the share of segments whose candidates labels distinguish, and the questions left."""
+    candidates, scoring = campaign.candidates, campaign.scoring
+    model = Percolation(ties=scoring.ties)
+    scorer = Scorer(campaign.trees, read_votes(db), model=model, case=db.case)
+    places = scorer.judged.look_up(candidates, db.case)
+    observations = places.observe(scorer.counts)
+    covered = coverage(observations, scoring.ties)
+    unjudged = open_queries(places, candidates, max_len=scoring.max_len, case=db.case)
+    distinct: dict[str, set[tuple[int, int]]] = {}
+    several: set[str] = set()
+    for candidate, (yes, no, *_) in zip(candidates, model.stats(observations).tolist(), strict=True):
+        if candidate.segment in distinct:
+            several.add(candidate.segment)
+        distinct.setdefault(candidate.segment, set()).add((yes, no))
+    labels = Labels(
+        judgments=db.count(),
+        keys=db.count_keys(),
+        sources={SOURCES.get(name, name): count for name, count in db.count_by_source().items()},
+        before=covered.before if candidates else None,
+        after=covered.after if candidates else None,
+        open=len(unjudged),
+    )
+    return labels, sum(len(distinct[name]) > 1 for name in several) / max(1, len(several)), unjudged
+
+
+def _count_asked(campaign: Campaign, unjudged: list[Query]) -> int:
     """How many questions a batch of the loop would ask, given its ``select``."""
-    if campaign.settings.loop.select != "value" or not questions:
-        return len(questions)
-    return len(worthwhile(campaign, questions, votes=campaign.settings.market.assignments))
+    if campaign.settings.loop.select != "value" or not unjudged:
+        return len(unjudged)
+    return len(worthwhile(campaign, unjudged, votes=campaign.settings.market.assignments))
 
 
 def _spent(results: Results, numbers: CampaignNumbers) -> Spent:
     """What hits cost."""
-    played = spent(w for w in results.tables.work() if w.status != "Rejected" and is_simulated(w.worker))
-    return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, played.total)
+    work = results.tables.work()
+    simulated = spent(w for w in work if w.status != "Rejected" and is_simulated(w.worker))
+    return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total)
 
 
-def _compared(results: Results) -> Numbers | None:
+def _compared(results: Results) -> Compared | None:
     compared = asked_comparisons(results)
     if not compared:
         return None
-    systems = {system for c in compared for system in (c.system_a, c.system_b)}
     workers = {c.worker for c in compared}
-    played, identical = sum(map(is_simulated, workers)), results.tables.count_identical()
-    return asdict(Compared(len(compared), len(workers), played, sorted(systems), identical))
+    return Compared(
+        comparisons=len(compared),
+        workers=len(workers),
+        simulated=sum(map(is_simulated, workers)),
+        systems=sorted({system for c in compared for system in (c.system_a, c.system_b)}),
+        identical=results.tables.count_identical(),
+    )
 
 
 def _people(db: JudgmentDatabase, results: Results) -> People:
-    workers, simulated, twice = db.count_workers(), db.count_workers("simulation"), db.count_repeated_keys()
-    bad = [r.worker for r in worker_reports(results) if r.verdict == "bad" and not r.excluded]
-    alpha = krippendorff_alpha(db.counted_answers(simulated=False))
-    return People(workers, simulated, sorted(db.excluded()), bad, alpha, twice)
-
-
-def _batches(campaign: Campaign, results: Results, now: int, notes: list[str]) -> list[BatchState]:
-    """The batches in the campaign's folder; one that cannot be read is noted."""
-    answered = results.tables.count_assignments()  # rejected ones, too: their places stay taken
-    batches = []
-    for folder in sorted(campaign.path("batches").glob("*"), key=lambda path: (len(path.name), path.name)):
-        if folder.name.startswith(".") or not (folder / BATCH_TOML).is_file():
-            continue
-        try:
-            batches.append(_batch(folder, results, answered, now))
-        except RyptError as error:
-            notes.append(str(error))
-    return batches
-
-
-def _batch(folder: Path, results: Results, answered: dict[str, int], now: int) -> BatchState:
-    batch = read_batch(folder)
-    settings = batch.settings
-    written = ledgers(folder)
-    published = {item for ledger in written for item in ledger.read()}
-    ends = (
-        max((ledger.path.stat().st_mtime for ledger in written), default=0)
-        + settings.lifetime
-        + settings.duration
+    reports = worker_reports(results)
+    return People(
+        workers=db.count_workers(),
+        simulated=db.count_workers("simulation"),
+        excluded=sorted(db.excluded()),
+        bad=[report.worker for report in reports if report.verdict == "bad" and not report.excluded],
+        alpha=krippendorff_alpha(db.counted_answers(simulated=False)),
+        judged_twice=db.count_repeated_keys(),
     )
+
+
+def _batches(campaign: Campaign, results: Results, now: int) -> tuple[list[BatchStatus], list[str]]:
+    """The batches in the campaign's folder, and a note for each that cannot be read."""
+    answered = results.tables.count_assignments()  # with rejected ones: their places stay taken
+    batches, notes = [], []
+    for folder in sorted(
+        campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)
+    ):
+        if (folder / BATCH_TOML).is_file():
+            try:
+                batches.append(_batch(folder, results.db, answered, now))
+            except RyptError as error:
+                notes.append(str(error))
+    return batches, notes
+
+
+def _batch(folder: Path, db: JudgmentDatabase, answered: dict[str, int], now: int) -> BatchStatus:
+    batch, written = read_batch(folder), ledgers(folder)
+    settings = batch.settings
+    last = max((ledger.path.stat().st_mtime for ledger in written), default=0)
+    ends = last + settings.lifetime + settings.duration
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
-    return BatchState(
+    return BatchStatus(
         folder=str(folder),
         name=folder.name,
         kind=str(settings.kind),
         hits=len(batch.items),
-        published=len(published),
+        published=len({item for ledger in written for item in ledger.read()}),
         assignments=len(batch.items) * settings.assignments,
         answered=answered.get(settings.id, 0),
         over=bool(written) and ends < now,
-        needless=not answered.get(settings.id) and _is_labelled(batch, results.db),
+        needless=not answered.get(settings.id) and _is_labelled(batch, db),
     )
 
 
 def _is_labelled(batch: Batch, db: JudgmentDatabase) -> bool:
     """Whether all phrases that a batch asks about have labels."""
-    asked = {
-        (
-            item.columns["segment"],
-            int(item.columns["start"]),
-            int(item.columns["stop"]),
-            phrase_key(item.columns[f"phrase_{n}"], db.case),
-        )
-        for item in (batch.items if batch.settings.kind is Kind.LABEL else ())
-        for n in range(1, item.size + 1)
-        if not item.columns.get(f"control_{n}")
-    }
+    asked = set(_phrases(batch, db.case)) if batch.settings.kind is Kind.LABEL else set()
     segments = {segment for segment, *_ in asked}
     return bool(asked) and asked <= {
         (v.segment, *v.span, v.phrase) for name in segments for v in db.votes(name)
     }
 
 
-def _loop(campaign: Campaign) -> tuple[bool, str | None]:
-    """Whether a loop was started and is not finished, and why it stopped."""
-    budget = known_budget(campaign)
-    if not campaign.settings.decoder.command or budget is None:
-        return False, None
-    reason = open_loop(campaign, budget=budget).stopped()
-    return reason is None, reason
+def _phrases(batch: Batch, case: str) -> Iterator[tuple[str, int, int, str]]:
+    """The segment, span and phrase of each question of a batch but the controls."""
+    for item in batch.items:
+        place = item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"])
+        for number in range(1, item.size + 1):
+            if not item.columns.get(f"control_{number}"):
+                yield (*place, phrase_key(item.columns[f"phrase_{number}"], case))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from hits.simulate.truth import expand, read_truth
-from rypt.demo.decoder import accept
 from rypt.metrics.metric import Resources
 from rypt.records import Label, Span
 from rypt.texts.alignment import parse_links
@@ -19,8 +18,8 @@ from rypt.texts.nbest import read_list
 from rypt.texts.phrases import linked_positions, phrase_of
 from rypt.texts.trees import SourceTree
 
-FOLDER = Path(__file__).resolve().parents[2] / "rypt" / "demo" / "decoder"
-CORPUS = FOLDER / "corpus"
+DECODER = Path(__file__).resolve().parents[2] / "examples" / "decoder"
+CORPUS = DECODER / "corpus"
 GENERATOR = Path(__file__).resolve().parents[2] / "examples" / "corpus"
 SETS = ("dev", "test", "heldout")
 BEYOND = {  # references that say where, and the German does not
@@ -32,12 +31,14 @@ BEYOND = {  # references that say where, and the German does not
 
 @cache
 def load(name: str) -> Any:
-    """A module of the corpus generator, whose folder is not a package."""
-    sys.path.insert(0, str(GENERATOR))
+    """A module of the corpus generator or the decoder, whose folders are not packages."""
+    folders = [str(GENERATOR), str(DECODER)]
+    sys.path[:0] = folders
     try:
         return importlib.import_module(name)
     finally:
-        sys.path.remove(str(GENERATOR))
+        for folder in folders:
+            sys.path.remove(folder)
 
 
 def lines(name: str) -> list[str]:
@@ -64,7 +65,7 @@ def accepted(german: str) -> dict[tuple[int, int], frozenset[str]]:
             for items in analysis.english
             for phrase in expand(slots.pattern(items, frozenset(range(*span))))
         )
-        for span in accept.constituents(analysis.tree)
+        for span in load("accept").constituents(analysis.tree)
     }
 
 
@@ -218,6 +219,7 @@ def test_acceptability_against_the_toolkit(tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text(NBEST, encoding="utf-8")
     trees = lines("dev.trees")[:2]
+    accept = load("accept")
     known, lists = accept.read_truth(CORPUS / "dev.truth.jsonl"), accept.read_nbest(path)
     truth = read_truth(CORPUS / "dev.truth.jsonl")
     shares = {}

@@ -18,8 +18,7 @@ from store_lives import available
 from hits.server.store.store import Store
 from rypt.campaign.folder import Campaign, create
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
-from rypt.loop.runner import Loop, Terms, World
-from rypt.loop.steps import Steps
+from rypt.loop.runner import Loop
 
 HERE = Path(__file__).resolve().parent
 SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
@@ -120,27 +119,18 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
     return done
 
 
-def make_loop(
-    campaign, *, pause=None, tell=lambda text: None, steps=None, now=None, loop_changes=None, **terms
-):
-    """A loop whose pauses are what ``pause`` does: a worker's work unless said otherwise."""
-    settings = Campaign.open(campaign).settings
-    world = World(tell, pause or (lambda seconds: work(campaign)), now or (lambda: int(time.time())))
-    chosen = Terms(replace(settings.loop, **(loop_changes or {})), settings.market, **terms)
-    return Loop(str(campaign), chosen, world, steps)
+def make_loop(campaign, *, pause=None, stop_at=(), loop_changes=None, **more):
+    """A loop whose pauses are a worker's work unless said otherwise; it stops where it would do a step of ``stop_at``."""
+    settings = replace(Campaign.open(campaign).settings.loop, **(loop_changes or {}))
+    loop = Loop(campaign, settings=settings, pause=pause or (lambda seconds: work(campaign)), **more)
+
+    def stop(number):
+        raise StopError
+
+    for name in stop_at:
+        setattr(loop, f"_{name}", stop)
+    return loop
 
 
 class StopError(Exception):
     """Where a test stops a loop."""
-
-
-class StoppedSteps(Steps):
-    """The steps of a campaign, without some: a loop stops where it would do one of them."""
-
-    def __init__(self, campaign, *names):
-        super().__init__(str(campaign), Campaign.open(campaign).settings.market)
-        for name in names:
-            setattr(self, name, self._stop)
-
-    def _stop(self, *arguments, **options):
-        raise StopError

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mert.cli import ahead
-from rypt.demo.campaign import open_demo
+from rypt.demo.texts import open_demo
 
 SEARCH = {
     "envelopes",

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 from rypt.campaign.folder import Campaign
-from rypt.demo.campaign import open_demo
+from rypt.demo.texts import open_demo
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
 TSV = (

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from rypt.demo.campaign import open_demo
+from rypt.demo.texts import open_demo
 
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
 TUNE = ("tune", "small", "--metric", "bleu", "--weights", "small/weights.init", "--restarts", "1")

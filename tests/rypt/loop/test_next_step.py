@@ -1,9 +1,9 @@
 """The decision table, row by row; every command it names exists with these options."""
 
 import shlex
-from dataclasses import replace
+from dataclasses import fields, replace
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 
 import click
@@ -13,106 +13,118 @@ from hits.market.folder import open_access, remember_url
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop import next_step as next_steps
-from rypt.loop.next_step import BatchState, Situation, first_step, next_step
+from rypt.loop.next_step import first_step, next_step
+from rypt.loop.status import BatchStatus, CampaignStatus, Compared, Labels, People, Progress, Spent, Texts
 
-MADE = BatchState("c/batches/1", "1", "label", 10, 0, 20, 0)
+MADE = BatchStatus("c/batches/1", "1", "label", 10, 0, 20, 0)
 PUBLISHED = replace(MADE, published=10, answered=5)
 ANSWERED = replace(PUBLISHED, answered=20)
 FAR = MarketSettings(endpoint="https://example.org")
-LABELLED = Situation(
+PARTS = {"progress": Progress, "texts": Texts, "labels": Labels, "people": People}
+
+
+def changed(status, **changes):
+    """A status with other values, of its parts, too; ``compared`` are names of systems."""
+    if "compared" in changes:
+        changes["compared"] = Compared(20, 5, 0, changes["compared"], 0)
+    for name, part in PARTS.items():
+        inside = {field.name for field in fields(part)} & changes.keys()
+        if inside:
+            changes[name] = replace(getattr(status, name), **{key: changes.pop(key) for key in inside})
+    return replace(status, **changes)
+
+
+LABELLED = CampaignStatus(
     folder="c",
-    market=FAR,
-    market_folder=Path("c/market"),
-    parsed=9,
-    candidates=90,
-    features=True,
-    decoder=False,
-    decoded=0,
-    weights=0,
-    new=0,
-    tuned=False,
-    judgments=50,
-    open=5,
+    texts=Texts(9, 9, 1, 90, 1, None, None),
+    labels=Labels(50, 50, {}, 0.6, 1.0, 5),
+    compared=None,
+    waiting=0,
+    people=People(5, 0, [], [], 0.5, 0),
+    spent=Spent(*[Decimal(0)] * 5),
     batches=[],
+    notes=[],
+    market=FAR,
     loop=LoopSettings(labels=40),
+    progress=Progress(to_ask=5, distinguished=1.0, features=True),
 )
-NEW = replace(LABELLED, judgments=0)
-SYSTEMS = replace(NEW, outputs=["A", "B"], features=False)
+NEW = changed(LABELLED, judgments=0)
+SYSTEMS = changed(NEW, outputs=("A", "B"), features=False)
 COMPARE = "rypt hits make c -o c/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
 PAIRS = replace(ANSWERED, kind="comparison")
-LOOPED = replace(LABELLED, decoder=True, decoded=2, weights=2, new=7)
+LOOPED = changed(LABELLED, decoder="d", decoded=2, weights=2, new=7)
 SECOND = replace(ANSWERED, name="2")
 
 
 @pytest.mark.parametrize(
-    ("situation", "command"),
+    ("status", "command"),
     [
-        (replace(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
-        (replace(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
-        (replace(LABELLED, told_apart=0.007), "rypt queries c --select value --format csv -o ask.csv"),
+        (changed(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
+        (changed(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
+        (changed(LABELLED, distinguished=0.007), "rypt queries c --select value --format csv -o ask.csv"),
         (
-            replace(LABELLED, told_apart=0.007, batches=[ANSWERED]),
+            changed(LABELLED, distinguished=0.007, batches=[ANSWERED]),
             "rypt hits make c -o c/batches/2 --select value",
         ),
-        (replace(LABELLED, told_apart=0.3), "rypt queries c --select value --format csv -o ask.csv"),
-        (replace(LABELLED, coverage=0.3), "rypt queries c --select value --format csv -o ask.csv"),
-        (replace(LABELLED, coverage=0.3, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (replace(LABELLED, coverage=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
-        (replace(LABELLED, told_apart=0.3, open=0), "rypt tune c --metric rypt -o c/rypt.weights"),
-        (replace(LABELLED, told_apart=0.007, open=0), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LABELLED, distinguished=0.3), "rypt queries c --select value --format csv -o ask.csv"),
+        (changed(LABELLED, after=0.3), "rypt queries c --select value --format csv -o ask.csv"),
+        (changed(LABELLED, after=0.3, features=False), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LABELLED, after=0.3, to_ask=0), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (changed(LABELLED, distinguished=0.3, to_ask=0), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (changed(LABELLED, distinguished=0.007, to_ask=0), "rypt score c --pick best -o c/picks.txt"),
         (SYSTEMS, COMPARE),
-        (replace(SYSTEMS, parsed=0), COMPARE),
-        (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
-        (replace(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
-        (replace(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
-        (replace(LABELLED, features=False, picked=True), ""),
+        (changed(SYSTEMS, parsed=0), COMPARE),
+        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
+        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
+        (changed(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LABELLED, features=False, picked=True), ""),
         (
-            replace(NEW, batches=[replace(PUBLISHED, answered=0, over=True)]),
+            changed(NEW, batches=[replace(PUBLISHED, answered=0, over=True)]),
             "rypt queries c --select value --format csv -o ask.csv",
         ),
         (
-            replace(LABELLED, batches=[replace(MADE, needless=True)]),
+            changed(LABELLED, batches=[replace(MADE, needless=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
         ),
-        (replace(NEW, candidates=0, decoder=True), "rypt decode c"),
+        (changed(NEW, candidates=0, decoder="d"), "rypt decode c"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
-        (replace(NEW, open=0, features=False), "rypt score c --pick best -o c/picks.txt"),
+        (changed(NEW, to_ask=0, features=False), "rypt score c --pick best -o c/picks.txt"),
         (
-            replace(NEW, batches=[MADE]),
+            changed(NEW, batches=[MADE]),
             "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org",
         ),
         (
-            replace(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
+            changed(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
             "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org --production",
         ),
         (
-            replace(NEW, batches=[PUBLISHED]),
+            changed(NEW, batches=[PUBLISHED]),
             "rypt hits collect c/batches/1 -C c --market mturk --endpoint https://example.org",
         ),
         (
-            replace(LABELLED, batches=[replace(PUBLISHED, over=True)]),
+            changed(LABELLED, batches=[replace(PUBLISHED, over=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
         ),
-        (replace(LABELLED, batches=[ANSWERED]), "rypt tune c --metric rypt -o c/rypt.weights"),
+        (changed(LABELLED, batches=[ANSWERED]), "rypt tune c --metric rypt -o c/rypt.weights"),
         (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
-        (replace(LABELLED, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (replace(LABELLED, tuned=True), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LABELLED, features=False), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LABELLED, tuned=True), "rypt score c --pick best -o c/picks.txt"),
         (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
-        (replace(LOOPED, open=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
-        (replace(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (changed(LOOPED, to_ask=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
+        (changed(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (
-            replace(LOOPED, new=0, batches=[ANSWERED, SECOND]),
+            changed(LOOPED, new=0, batches=[ANSWERED, SECOND]),
             "rypt tune c --metric rypt -o c/weights/3.weights",
         ),
-        (replace(LOOPED, new=0, open=0, batches=[ANSWERED]), "rypt score c --pick best -o c/picks.txt"),
-        (replace(LOOPED, weights=3), "rypt decode c"),
-        (replace(LOOPED, loop_going=True), "rypt loop c"),
-        (replace(LOOPED, loop_going=True, market=MarketSettings()), "rypt loop c --serve"),
-        (replace(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
+        (changed(LOOPED, new=0, to_ask=0, batches=[ANSWERED]), "rypt score c --pick best -o c/picks.txt"),
+        (changed(LOOPED, weights=3), "rypt decode c"),
+        (changed(LOOPED, loop_runs=True), "rypt loop c"),
+        (changed(LOOPED, loop_runs=True, market=MarketSettings()), "rypt loop c --serve"),
+        (changed(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
     ],
 )
-def test_the_one_next_command(situation, command):
-    found = next_step(situation)
+def test_the_one_next_command(status, command):
+    found = next_step(status)
     assert found.command == command
     assert found.why
     if command:
@@ -120,7 +132,7 @@ def test_the_one_next_command(situation, command):
 
 
 def test_workers_to_look_at_before_ranking():
-    step = next_step(replace(SYSTEMS, batches=[PAIRS], compared=["A", "B"], bad=["Eli"]))
+    step = next_step(changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"], bad=["Eli"]))
     assert step.why.endswith("the answers of Eli look bad and still count, see: rypt hits workers -C c")
     check("rypt hits workers -C c")
 
@@ -139,7 +151,7 @@ def check(line: str) -> None:
     ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")]
 )
 def test_a_local_market_must_be_served(tmp_path, batch, command):
-    local = replace(NEW, market=MarketSettings(), market_folder=tmp_path, batches=[batch])
+    local = changed(NEW, market=MarketSettings(str(tmp_path)), batches=[batch])
     assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         remember_url(tmp_path, open_access(tmp_path), f"http://127.0.0.1:{server.server_port}/")
@@ -173,16 +185,14 @@ def test_states_of_batches(batch, state):
 
 def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
-    local = replace(
-        NEW, market=MarketSettings(), market_folder=tmp_path, batches=[replace(PUBLISHED, answered=0)]
-    )
+    local = replace(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
     step = next_step(local)
     assert step.command == f"rypt hits invite NAME --at {tmp_path}"
     assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --at {tmp_path}")
 
 
 def test_what_is_left_when_the_best_were_written():
-    step = next_step(replace(LABELLED, features=False, picked=True))
+    step = next_step(changed(LABELLED, features=False, picked=True))
     assert step.why.startswith("c/picks.txt has the best candidate of each segment; 5 phrases have no label")
     assert step.why.endswith("rypt queries c --select value --format csv -o ask.csv")
 
@@ -197,4 +207,4 @@ def test_a_folder_that_holds_campaigns(tmp_path):
 
 
 def test_names_with_spaces_can_be_pasted():
-    assert next_step(replace(NEW, folder="my campaign")).command.startswith("rypt queries 'my campaign' --")
+    assert next_step(changed(NEW, folder="my campaign")).command.startswith("rypt queries 'my campaign' --")

@@ -1,7 +1,9 @@
 """Where campaigns stand, from empty to answered."""
 
+import os
 import re
 import shutil
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,7 +21,6 @@ from rypt.cli.status import status_text
 from rypt.loop.status import Compared, campaign_status
 from rypt.records import Judgment, Label, Span
 from rypt.scoring.queries import queries
-from rypt.text import RyptError
 
 NOW = 2_000_000_000
 
@@ -210,6 +211,26 @@ def test_a_damaged_batch_is_noted(fresh):
     assert "batch.toml" in found.notes[0]
 
 
+def test_picks_are_older_than_labels_that_another_process_has_not_written_back(fresh):
+    """While a reader has the database open, new judgments are in its log, and the file stays as it is."""
+    add = [Judgment("0", Span(0, 3), "x y z", Label.YES, "ada")]
+    with Campaign.open(fresh).database(readonly=False) as db:
+        db.add(add)
+    picks = fresh / "picks.txt"
+    picks.write_text("x y z\n")
+    later = max(path.stat().st_mtime for path in fresh.glob("judgments.db*")) + 10
+    os.utime(picks, (later, later))
+    assert status(fresh).next.command == ""
+    with sqlite3.connect(f"file:{fresh}/judgments.db?mode=ro", uri=True) as reader:
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        with Campaign.open(fresh).database(readonly=False) as db:
+            db.add([Judgment("0", Span(0, 3), "x y z", Label.NO, worker) for worker in ("bob", "cem")])
+        os.utime(fresh / "judgments.db-wal", (later + 10, later + 10))
+        assert (fresh / "judgments.db").stat().st_mtime < later
+        assert status(fresh).next.command.startswith("rypt score ")
+    reader.close()
+
+
 def test_weights_that_were_not_decoded_with(demo_campaign, tmp_path):
     folder = tmp_path / "campaign"
     shutil.copytree(demo_campaign, folder)
@@ -222,8 +243,3 @@ def test_weights_that_were_not_decoded_with(demo_campaign, tmp_path):
     for number in (2, 10):
         (folder / "weights" / f"{number}.weights").write_text("LM 1\n")
     assert status(folder).texts.weights == "weights/10.weights"
-
-
-def test_no_campaign(tmp_path):
-    with pytest.raises(RyptError, match="expected a campaign"):
-        status(tmp_path)

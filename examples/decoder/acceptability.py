@@ -6,11 +6,11 @@ rypt tune --metric 'acceptability:Acceptability(part=corpus/dev)' --decoder … 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import accept
 import numpy as np
+from accept import constituents
 
 from rypt.arrays import Floats, Ints
-from rypt.demo.decoder import accept
-from rypt.demo.decoder.accept import constituents
 from rypt.metrics.metric import Resources
 from rypt.options import Options
 from rypt.records import Candidate

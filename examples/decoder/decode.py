@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rypt.demo.decoder.model import (
+from model import (
     FEATURES,
     LONGEST,
     UNKNOWN_PENALTY,
@@ -19,7 +19,7 @@ from rypt.demo.decoder.model import (
     read_sentences,
     read_weights,
 )
-from rypt.demo.decoder.search import BeamDecoder, DerivationStep, Settings, n_best
+from search import BeamDecoder, DerivationStep, Settings, n_best
 
 RECURSION = 100_000  # the n best of a segment are found from its last word back to the first
 

@@ -12,7 +12,6 @@ The first candidate of each segment counts; with ``--oracle`` the best of its li
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from pathlib import Path
 
 from hits.simulate.truth import expand, may_be_missing
 from rypt.texts.phrases import GAP
+from rypt.texts.trees import SourceTree
 
 Span = tuple[int, int]
-ATOM = re.compile(r"[()]|[^\s()]+")
 
 
 @dataclass(frozen=True)
@@ -41,24 +40,16 @@ class AlignedLine:
     links: dict[int, list[int]]
 
 
-def constituents(tree: str) -> list[tuple[int, int]]:
+def constituents(tree: str) -> list[Span]:
     """The distinct spans of a tree in Penn brackets, outer before inner.
 
     >>> constituents("(S (NP (ART der) (NN hund)) (VVFIN bellt))")
     [(0, 3), (0, 2), (0, 1), (1, 2), (2, 3)]
     """
-    spans: list[tuple[int, int]] = []
-    starts: list[int] = []
-    size, before = 0, ""
-    for atom in ATOM.findall(tree):
-        if atom == "(":
-            starts.append(size)
-        elif atom == ")":
-            spans.append((starts.pop(), size))
-        elif before != "(":
-            size += 1
-        before = atom
-    return sorted(dict.fromkeys(spans), key=lambda span: (span[0], -span[1]))
+    spans = {
+        (span.start, span.stop) for span in (c.span for c in SourceTree.from_brackets(tree).constituents)
+    }
+    return sorted(spans, key=lambda span: (span[0], -span[1]))
 
 
 def read_truth(path: Path) -> dict[str, dict[Span, AcceptedPhrases]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rypt.campaign.folder import Campaign
-from rypt.demo.campaign import open_demo
+from rypt.demo.texts import open_demo
 from rypt.text import InputError
 
 ROOT = Path(__file__).resolve().parents[3]

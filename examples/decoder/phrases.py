@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from rypt.demo.decoder.align import Links
+from align import Links
 
 Words = Sequence[str]
 Alignment = tuple[tuple[int, int], ...]

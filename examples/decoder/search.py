@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rypt.demo.decoder.model import UNKNOWN_PENALTY, LanguageModel, PhraseOption, State, unknown_phrase
+from model import UNKNOWN_PENALTY, LanguageModel, PhraseOption, State, unknown_phrase
 
 Spans = dict[tuple[int, int], list[PhraseOption]]
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from rypt.demo.decoder.align import align_corpus
-from rypt.demo.decoder.arpa import train_arpa
-from rypt.demo.decoder.model import LONGEST, DecoderError, read_sentences
-from rypt.demo.decoder.phrases import phrase_table
+from align import align_corpus
+from arpa import train_arpa
+from model import LONGEST, DecoderError, read_sentences
+from phrases import phrase_table
 
 
 def read_corpus(source: Path, target: Path) -> tuple[list[list[str]], list[list[str]]]:
