@@ -18,7 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from rypt.cli.warm import write_rankings
 from rypt.demo.texts import open_demo
 
 BEFORE: dict[str, tuple[float, float] | None] = {  # cold and warm seconds at commit 500ccff
@@ -30,7 +29,6 @@ BEFORE: dict[str, tuple[float, float] | None] = {  # cold and warm seconds at co
     "compare small --metrics rypt,bleu --show": (15.3, 2.6),
     "tune small --metric rypt --weights small/weights.init": (11.6, 0.7),
     "tune small --metric bleu --weights small/weights.init": (7.8, 0.6),
-    "rank systems wins.csv -m trueskill": (4.9, 2.1),
 }
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
 
@@ -56,7 +54,6 @@ def main() -> None:
     for folder in options.list:
         files = [str((folder / name).resolve()) for name in ("nbest.gz", "ref.0", "weights.init")]
         commands[f"tune {files[0]} --references {files[1]} --weights {files[2]}"] = None
-    commands["warm"] = None
     if options.demo:
         commands["demo {fresh} -q"] = None
     print(
@@ -64,7 +61,6 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         open_demo(Path(folder, "small"))
-        write_rankings(Path(folder, "wins.csv"))
         for command, before in commands.items():
             with tempfile.TemporaryDirectory() as cache:
                 runs = [timed(command.format(fresh=f"demo{n}").split(), folder, cache) for n in range(2)]

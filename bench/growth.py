@@ -169,7 +169,6 @@ def main() -> None:
         for folder, size in zip(folders, sizes, strict=True):
             if not folder.exists():
                 write_texts(folder, size, options.candidates, options.seed)
-        cpu_seconds("warm", folders[0])
         print(
             f"{'CPU seconds':26}"
             + "".join(f"{f'{size} x {options.candidates}':>13}" for size in sizes)

@@ -34,7 +34,6 @@ from mert.search.lines import best_step
 from mert.search.share import combine
 from mert.solve import SearchSettings
 from rypt.arrays import Floats
-from rypt.compiled import compile_always
 from rypt.metrics.references import References, read_references
 from rypt.records import Candidate
 
@@ -211,10 +210,9 @@ def warm_up() -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".nbest") as file:
         file.write("0 ||| a b c d e ||| x= 1 2 y= 1 ||| 0\n0 ||| a b c d f ||| x= 2 1 y= 0 ||| 0\n")
         file.flush()
-        with compile_always():  # a list as small as this would be read by the uncompiled form
-            lists = read_lists([file.name])
-            problem = make_problem(lists, Bleu(References([["a b c d e"]]), smooth_method="none"), np.ones(3))
-            optimize(problem, np.ones(3), restarts=1)
+        lists = read_lists([file.name])
+        problem = make_problem(lists, Bleu(References([["a b c d e"]]), smooth_method="none"), np.ones(3))
+        optimize(problem, np.ones(3), restarts=1)
 
 
 def run_folder(folder: Path, seeds: int, peer: str | None) -> None:

@@ -201,7 +201,6 @@ SHARED_STATE = {  # what belongs to the whole process, and who may change it: pr
     "sys.path.insert": set(),
     "sys.path.append": {"rypt/cli/program.py", "mert/decoder.py"},
     "signal.signal": {"rypt/cli/program.py", "hits/server/app.py", "hits/cli/simulate.py"},
-    "redirect_stdout": {"rypt/cli/warm.py"},
     "gc.set_threshold": {"rypt/cli/program.py"},
     "gc.disable": set(),
     "gc.freeze": set(),

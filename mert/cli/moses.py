@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from rypt.console import talk
-from rypt.lazy import as_program
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -429,5 +428,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    with as_program():
-        main(sys.argv[1:])
+    main(sys.argv[1:])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mert.cli.ahead import compiling_ahead
 from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.picture import check_picture
 from rypt.text import RyptError
@@ -295,7 +294,7 @@ def tune(
     )
     shown = _progress(quiet=quiet)
     result: TuningResult | DecoderTuning
-    with compiling_ahead(lists if dask is None else ()), _cluster(dask) as workplace:
+    with _cluster(dask) as workplace:
         if zmert is not None:
             from mert.zmert.program import tune_zmert
 

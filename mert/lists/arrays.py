@@ -12,14 +12,14 @@ from mert.lists import scan
 from mert.lists.columns import ColumnPlan, Scanned, Sparse, check_tuned, reordered, too_many
 from mert.lists.line_fields import group_lines
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import compiled_if_large
+from rypt.compiled import compiled
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, Watch, read_bytes, unwatched
 from rypt.texts.formats import read_bars, reader_of
 from rypt.texts.nbest import read_list
 
 
-@compiled_if_large
+@compiled
 def winners(offsets: Ints, values: Floats, chosen: Ints) -> None:
     """The candidate of each segment with the highest value; the first of equals."""
     for segment in range(len(offsets) - 1):

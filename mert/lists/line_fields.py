@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mert.lists.token_table import same_bytes
 from rypt.arrays import Bytes, Ids, Ints
-from rypt.compiled import compiled_if_large, inlined, same_bytes
+from rypt.compiled import compiled
 
 SPACE, TAB, NEWLINE, RETURN, BAR, EQUALS = 32, 9, 10, 13, 124, 61
 MINUS, PLUS, POINT, ZERO, NINE, CAPITAL_E, SMALL_E = 45, 43, 46, 48, 57, 69, 101
@@ -13,13 +14,13 @@ POWERS = np.array(
 WORD_SCORES = np.frombuffer(b"WordScores=", np.uint8)
 
 
-@inlined
+@compiled
 def blank(byte: int) -> bool:
     """Whether a byte is a space or a tab."""
     return byte == SPACE or byte == TAB
 
 
-@compiled_if_large
+@compiled
 def trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
     """A field without the blanks around it."""
     while start < stop and blank(buffer[start]):
@@ -29,7 +30,7 @@ def trim(buffer: Bytes, start: int, stop: int) -> tuple[int, int]:
     return start, stop
 
 
-@compiled_if_large
+@compiled
 def field_end(buffer: Bytes, place: int, stop: int) -> int:
     """Where the next ``|||`` stands, ``stop`` where there is none."""
     while place + 2 < stop:
@@ -39,7 +40,7 @@ def field_end(buffer: Bytes, place: int, stop: int) -> int:
     return stop
 
 
-@compiled_if_large
+@compiled
 def line_starts(buffer: Bytes, starts: Ints) -> None:
     """Where each line begins, and one more: where the next would."""
     starts[0] = 0
@@ -50,7 +51,7 @@ def line_starts(buffer: Bytes, starts: Ints) -> None:
             line += 1
 
 
-@compiled_if_large
+@compiled
 def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
     """Number the runs of lines with the same id; returns how many there are."""
     count = 0
@@ -63,7 +64,7 @@ def group_lines(buffer: Bytes, ids: Ints, groups: Ids) -> int:
     return count
 
 
-@inlined
+@compiled
 def read_number(buffer: Bytes, start: int, stop: int) -> tuple[float, int]:
     """A decimal number and 0; 1 where it takes more care to round it rightly, 2 where it is not a number."""
     place = start

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mert.lists.line_fields import EQUALS, MINUS, NINE, RETURN, ZERO, blank, field_end, read_number, trim
+from mert.lists.token_table import HASH_BASE, find_token, same_bytes, token_hash
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import HASH_BASE, compiled_if_large, find_token, inlined, same_bytes, token_hash
+from rypt.compiled import compiled
 
 COLON, UNDERSCORE = 58, 95
 UNNAMED = 0  # the label of numbers without one
@@ -25,7 +26,7 @@ FIRST, STOP, VALUES, OPTIONAL, SEEN, COUNT, MET, LABEL_FACTS = (
 )  # what is known of a label
 
 
-@compiled_if_large
+@compiled
 def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores: Bytes) -> bool:
     """Whether a field is Marian's alignment (3-5 …), which may be empty, or its word scores.
 
@@ -51,7 +52,7 @@ def _before_features(buffer: Bytes, begin: int, end: int, stop: int, word_scores
     return same == len(word_scores) or linked
 
 
-@compiled_if_large
+@compiled
 def find_fields(
     buffer: Bytes, lines: Ints, ids: Ints, texts: Ints, features: Ints, scores: Ints, word_scores: Bytes
 ) -> int:
@@ -87,7 +88,7 @@ def find_fields(
     return -1
 
 
-@inlined
+@compiled
 def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
     """The next word, and where a value begins in it: after its last ``=``, at its end for a label."""
     while place < stop and blank(buffer[place]):
@@ -102,14 +103,14 @@ def _word(buffer: Bytes, place: int, stop: int) -> tuple[int, int, int]:
     return place, end, value
 
 
-@inlined
+@compiled
 def _find_label(buffer: Bytes, start: int, stop: int, labels: Ints, slots: Ids) -> tuple[int, int]:
     """The number of a label, or -1, and the slot where it is or belongs."""
     label, slot = find_token(slots, buffer, labels[:, FIRST], labels[:, STOP], buffer, start, stop)
     return int(label), int(slot)
 
 
-@compiled_if_large
+@compiled
 def _place_labels(buffer: Bytes, labels: Ints, known: int, slots: Ids) -> None:
     for label in range(1, known):
         _, slot = _find_label(buffer, labels[label, FIRST], labels[label, STOP], labels, slots)
@@ -142,7 +143,7 @@ def find_labels(buffer: Bytes, features: Ints) -> tuple[Ints, int, Ids, int, int
         size *= 2
 
 
-@compiled_if_large
+@compiled
 def read_labels(
     buffer: Bytes, features: Ints, labels: Ints, slots: Ids, line: int, known: int, required: int
 ) -> tuple[int, int, int, int]:
@@ -199,7 +200,7 @@ def read_labels(
     return -1, known, required, -1
 
 
-@compiled_if_large
+@compiled
 def fill_features(
     buffer: Bytes,
     features: Ints,
@@ -266,7 +267,7 @@ def fill_features(
     return -1, hards
 
 
-@compiled_if_large
+@compiled
 def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> None:
     """For each line the first one of the same segment with the same text."""
     size = 16
@@ -288,7 +289,7 @@ def first_equals(buffer: Bytes, segments: Ids, texts: Ints, equals: Ints) -> Non
         equals[line] = slots[slot]
 
 
-@compiled_if_large
+@compiled
 def distinct_lines(
     equals: Ints,
     columns: Floats,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mert.lists.arrays import Candidates
+from mert.lists.token_table import FNV, find_hashed, hash_byte, mix
 from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Bytes, Floats, Ids, Ints
-from rypt.compiled import FNV, compiled, compiled_if_large, find_hashed, hash_byte, inlined, mix
+from rypt.compiled import compiled
 from rypt.metrics.metric import Metric, Resources, stats_by_text
 from rypt.metrics.references import References
 from rypt.options import Options
@@ -194,7 +195,7 @@ def _count_all(
     )
 
 
-@compiled_if_large
+@compiled
 def _wide_space(buffer: Bytes, place: int, stop: int) -> int:
     """How many bytes of white space beyond ASCII begin here; 0 for none."""
     first = buffer[place]
@@ -213,7 +214,7 @@ def _wide_space(buffer: Bytes, place: int, stop: int) -> int:
     return width
 
 
-@inlined
+@compiled
 def _space(buffer: Bytes, place: int, stop: int) -> int:
     """How many bytes of white space, as Python's ``str.split`` knows it, begin here; 0 for none."""
     byte = buffer[place]
@@ -225,7 +226,7 @@ def _space(buffer: Bytes, place: int, stop: int) -> int:
     return width
 
 
-@inlined
+@compiled
 def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, np.uint64]:
     """Where the next token begins and ends, and its hash; both places are ``stop`` after the last."""
     begin = place
@@ -243,7 +244,7 @@ def _next_token(buffer: Bytes, place: int, stop: int) -> tuple[int, int, np.uint
     return begin, place, mix(value)
 
 
-@compiled_if_large
+@compiled
 def intern_tokens(
     buffer: Bytes, ranges: Ints, starts: Ints, stops: Ints, slots: Ids, ids: Ids, offsets: Ints
 ) -> None:
@@ -268,7 +269,7 @@ def intern_tokens(
     offsets[len(ranges)] = count
 
 
-@inlined
+@compiled
 def _find_state(slots: Ids, states: Ids, tokens: Ids, state: np.int32, token: int) -> int:
     """The slot of the step from a state by a token in the trie of reference n-grams, or the empty slot for it."""
     mask = len(slots) - 1
@@ -278,7 +279,7 @@ def _find_state(slots: Ids, states: Ids, tokens: Ids, state: np.int32, token: in
     return slot
 
 
-@compiled_if_large
+@compiled
 def count_ngrams(
     known: Bytes,
     starts: Ints,
@@ -350,7 +351,7 @@ def count_ngrams(
                 rows[candidate, 2 + ORDER + n] = max(0, length - n)
 
 
-@inlined
+@compiled
 def _closest(offsets: Ints, first: int, count: int, length: int) -> int:
     """The reference length closest to a candidate's; of two equally close the shorter."""
     best = offsets[first + 1] - offsets[first]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints, Score
-from rypt.compiled import compiled, quick
+from rypt.compiled import compiled
 
 TOGETHER = 1_000_000  # intervals scored at once, so that memory stays bounded
 
@@ -58,7 +58,7 @@ def _outermost(slope: Floats, height: Floats, sign: float) -> int:
     return best
 
 
-@quick
+@compiled
 def _outer_winners(slope: Floats, height: Floats, low: float, high: float) -> tuple[int, int]:
     """The winners at both ends of a range: of the highest lines there, the first. An end may be infinite.
 
@@ -87,7 +87,7 @@ def _outer_winners(slope: Floats, height: Floats, low: float, high: float) -> tu
     return left, right
 
 
-@quick
+@compiled
 def _keep_between(
     slope: Floats, height: Floats, line: int, other: int, kept: Ints, kept_slope: Floats, kept_height: Floats
 ) -> int:

@@ -11,7 +11,6 @@ from importlib.metadata import entry_points, version
 
 import click
 
-from rypt.lazy import as_program
 from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
@@ -67,7 +66,7 @@ def completion(shell: str) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run ``rypt``: exit 0 when it worked, 1 with one line on stderr when it failed, 2 for wrong usage."""
     try:
-        with _process_settings(ends=arguments is None), as_program():
+        with _process_settings(ends=arguments is None):
             rypt.main(arguments, prog_name="rypt", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ids
-from rypt.compiled import compiled, inlined
+from rypt.compiled import compiled
 from rypt.tails import normal_tail
 
 State = NDArray[np.uint64]
@@ -58,7 +58,7 @@ class Games(NamedTuple):
     ranks: Ids  # (games, players)
 
 
-@inlined
+@compiled
 def uniform(state: State) -> float:
     """The next number from 0 to 1 of the generator."""
     state[0] += _GOLDEN
@@ -68,7 +68,7 @@ def uniform(state: State) -> float:
     return float((z ^ (z >> _31)) >> _11) * _UNIT
 
 
-@inlined
+@compiled
 def _below(state: State, n: int) -> int:
     return int(uniform(state) * n)
 
@@ -115,7 +115,7 @@ def drawn(t: float, epsilon: float) -> tuple[float, float]:
     return (v if t >= 0.0 else -v), v * v + (high * b - low * a) / mass
 
 
-@inlined
+@compiled
 def play(means: Floats, variances: Floats, winner: int, loser: int, tied: bool, skills: Skills) -> None:
     """One game of two."""
     first, second = variances[winner] + skills.tau2, variances[loser] + skills.tau2
@@ -162,7 +162,7 @@ def play_all(
             play(mean, variance, winners[game], losers[game], tied[game], skills)
 
 
-@inlined
+@compiled
 def most_uncertain(variances: Floats) -> int:
     """The system of the largest variance, the last of several."""
     best = 0
@@ -172,7 +172,7 @@ def most_uncertain(variances: Floats) -> int:
     return best
 
 
-@inlined
+@compiled
 def draw_opponent(
     means: Floats, first: int, allowed: NDArray[np.bool_], weights: Floats, state: State
 ) -> int:
