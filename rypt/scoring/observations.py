@@ -55,9 +55,10 @@ class JudgedPhrases:
 
     def counted(self, max_len: int | None = None) -> NDArray[np.bool_]:
         """Which of the phrases are of a constituent; with ``max_len``, of one on that frontier."""
-        if max_len is None:
-            return np.asarray(self.nodes >= 0, np.bool_)
-        return np.append(self.forest.on_frontier(max_len), False)[self.nodes]
+        counted = self.nodes >= 0
+        if max_len is not None:
+            counted[counted] = self.forest.on_frontier(max_len)[self.nodes[counted]]
+        return counted
 
     def look_up(self, candidates: Sequence[Candidate], case: str) -> "Places":
         """Find for every constituent of every candidate which of the judged phrases it has."""

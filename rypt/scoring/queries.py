@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rypt.csv_rows import write_records
 from rypt.records import Candidate, Query, Span
 from rypt.scoring.forest import Forest
-from rypt.scoring.frontier import frontier
 from rypt.scoring.observations import JudgedPhrases, Places
 from rypt.text import Watch, tokenize, unwatched
 from rypt.texts.alignment import Links, parse_links
@@ -140,11 +139,7 @@ def _chosen(forest: Forest, select: str, max_len: int, max_source_words: int) ->
     """Which constituents of all segments are asked about."""
     chosen = forest.lengths <= min(max_len, max_source_words)
     if select == "frontier":
-        on_frontier = np.zeros(len(chosen), np.bool_)
-        for segment, tree in enumerate(forest.trees):
-            if tree is not None:
-                on_frontier[forest.firsts[segment] + np.array(frontier(tree, max_len), np.int64)] = True
-        chosen &= on_frontier
+        chosen &= forest.on_frontier(max_len)
     return chosen
 
 

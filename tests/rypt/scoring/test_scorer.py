@@ -11,7 +11,7 @@ from reference import FIGURE_2, corpora, reference_stats
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.frontier import frontier
 from rypt.scoring.models import observed_patterns
-from rypt.scoring.scorer import Scorer, coverage, picks
+from rypt.scoring.scorer import Scorer, best_picks, coverage
 from rypt.text import FormatError
 from rypt.texts.trees import SourceTree
 
@@ -145,11 +145,10 @@ def test_picks_break_ties_by_model_score_then_order():
         Candidate("1", "b", "", score=-1.0),
         Candidate("2", "c", ""),
     ]
-    best, tied = picks(np.array([0.5, 0.5, 0.1]), candidates)
-    assert best == {"1": 1, "2": 2}
-    assert tied == 1.5
+    picks = best_picks(np.array([0.5, 0.5, 0.1]), candidates)
+    assert {segment: (pick.index, pick.tied) for segment, pick in picks.items()} == {"1": (1, 2), "2": (2, 1)}
     unscored = [Candidate("1", "a", "", score=-3.0), Candidate("1", "b", "")]
-    assert picks(np.array([0.5, 0.5]), unscored)[0] == {"1": 0}
+    assert best_picks(np.array([0.5, 0.5]), unscored)["1"].index == 0
 
 
 @pytest.mark.parametrize("size", [1, 200])
