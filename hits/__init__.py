@@ -33,5 +33,5 @@ HOMES = {
     "rank": "hits.ranking.rank",
     "worker_reports": "hits.results.quality",
 }  # public name → the module it lives in
-__all__ = ["__version__", "collect", "make_batch", "price", "publish", "rank", "worker_reports"]
+__all__ = sorted([*HOMES, "__version__"])
 __getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -53,15 +53,5 @@ HOMES = {
     "tune": "mert.tuning",
     "tune_decoder": "mert.tuning",
 }  # public name → the module it lives in
-__all__ = [
-    "DecoderTuning",
-    "SearchSettings",
-    "Stopping",
-    "TuningProgress",
-    "TuningResult",
-    "WeightLimits",
-    "__version__",
-    "tune",
-    "tune_decoder",
-]
+__all__ = sorted([*HOMES, "__version__"])
 __getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -50,20 +50,5 @@ HOMES = {
     "queries": "rypt.campaign.queries",
     "score": "rypt.campaign.scoring",
 }  # public name → the module it lives in
-__all__ = [
-    "Campaign",
-    "Candidate",
-    "Judgment",
-    "JudgmentDatabase",
-    "Label",
-    "Scorer",
-    "ScoringChoices",
-    "SourceTree",
-    "Span",
-    "__version__",
-    "frontier",
-    "percolate",
-    "queries",
-    "score",
-]
+__all__ = sorted([*HOMES, "__version__"])
 __getattr__, __dir__ = lazy_names(__name__, HOMES)
