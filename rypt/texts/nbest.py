@@ -26,7 +26,7 @@ from rypt.texts.alignment import (
     parse_phrase_pairs,
     parse_trace,
 )
-from rypt.texts.formats import read_fairseq, read_plain, reader_of
+from rypt.texts.formats import read_bars, read_fairseq, read_plain, reader_of
 
 LOG_LINES = 200  # how far a log is looked through for the list that follows
 
@@ -63,13 +63,14 @@ def read_candidates(
 ) -> list[Candidate]:
     """Read a list and check it against its segments; errors name file and line.
 
-    With ``only``, segments of which are wanted alone, candidates of other segments are left out.
+    With ``only``, ids of segments, candidates of other segments are left out, most of them unread.
     """
     lexicon = lexicon or Lexicon()
     links = None if alignments is None else [line for _, line in read_lines(alignments)]
     candidates: list[Candidate] = []
     index = -1
-    for index, (number, candidate) in enumerate(read_list(path, list(segments), watch)):
+    lines = None if only is None or links is not None else _lines_of(path, only)
+    for index, (number, candidate) in enumerate(read_list(path, list(segments), watch, lines=lines)):
         if only is not None and candidate.segment not in only:
             continue
         try:
@@ -93,6 +94,15 @@ def read_candidates(
         message = f"expected {index + 1} alignments, one for each line of {path}, found {len(links)}"
         raise InputError(alignments, len(links), message)
     return candidates
+
+
+def _lines_of(path: PathLike, only: Collection[str]) -> NumberedLines:
+    """The lines of a list, without those that can be seen to be of other segments."""
+    bars = False
+    for number, line in read_lines(path):
+        bars = reader_of(line) is read_bars if number == 1 else bars
+        if not bars or line.partition("|||")[0].strip(" \t\r") in only:
+            yield number, line
 
 
 def _links_at(index: int, lines: Sequence[str], segment: str) -> str:

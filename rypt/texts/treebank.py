@@ -7,7 +7,7 @@ A multiword token (``3-4 im``) is one token: it takes the head of its highest wo
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rypt.records import Segment, Span
@@ -28,21 +28,17 @@ def parsed(segment: Segment) -> SourceTree | None:
 
 
 def segments_with_trees(
-    segments: Sequence[Segment], path: PathLike, only: Collection[str] | None = None
+    segments: Sequence[Segment], path: PathLike
 ) -> list[tuple[Segment, SourceTree | None]]:
     """Each segment with the tree that stands at its place in the file, in any of the forms `read_blocks` knows.
 
-    ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token. With
-    ``only``, ids of segments, these alone are returned, and no other tree is looked at.
+    ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token.
     """
     blocks = list(read_blocks(path))
     if len(blocks) != len(segments):
         line = blocks[-1][0][0] if blocks else 1
         raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
-    pairs = zip(segments, blocks, strict=True)
-    return [
-        _with_tree(segment, block, path) for segment, block in pairs if only is None or segment.id in only
-    ]
+    return [_with_tree(segment, block, path) for segment, block in zip(segments, blocks, strict=True)]
 
 
 def _with_tree(segment: Segment, block: Lines, path: PathLike) -> tuple[Segment, SourceTree | None]:
