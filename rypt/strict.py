@@ -22,7 +22,7 @@ def parse_json(text: str | bytes) -> Any:
     rypt.strict.SyntaxFormatError: the name 'a' stands twice in an object
     """
     try:
-        return json.loads(text, object_pairs_hook=_members)
+        return _DECODER.decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise SyntaxFormatError(TOO_DEEP) from None
     except SyntaxFormatError:
@@ -38,6 +38,9 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         again = next(name for at, name in enumerate(names) if name in names[:at])
         raise SyntaxFormatError(f"the name {again[:100]!r} stands twice in an object")
     return members
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members)
 
 
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from hits.results.answers import Results
 from rypt.campaign.folder import Campaign
-from rypt.database.answers import AnswerTables
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "rypt" / "demo" / "data"
@@ -162,4 +162,4 @@ def test_the_commands_of_the_readme_run(reader: Path) -> None:
     assert (reader / "tuned.weights").exists()
     assert (reader / "why.html").exists()
     with Campaign.open(reader / "two").database() as db:
-        assert len(AnswerTables(db).comparisons()) == 100
+        assert len(Results(db).comparisons()) == 100

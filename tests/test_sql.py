@@ -1,4 +1,4 @@
-"""All SQL of judgments is in `rypt.database`, all SQL of the market in `hits.server.store`."""
+"""All SQL of judgments is in `rypt.database`, of answers in `hits.results`, of the market in `hits.server.store`."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from source_files import ROOT, files, imported_modules, nodes
 
-STORES = ("rypt/database/", "hits/server/store/", "rypt/migrations.py")
+STORES = ("rypt/database/", "hits/results/answers.py", "hits/results/tables.py", "hits/server/store/")
 SQL = re.compile(
     r"\b(SELECT\b.+\bFROM|INSERT( OR \w+)? INTO|DELETE FROM|CREATE (TEMP )?(TABLE|VIEW|INDEX)|DROP (TABLE|VIEW))\b"
     r"|\bUPDATE \w+ SET\b|\bPRAGMA \w+",

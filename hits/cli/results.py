@@ -37,21 +37,33 @@ def import_(
 ) -> None:
     """Import a results CSV of the requester web site into a campaign, all of it or nothing.
 
-    A label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
+    A file that ends in .jsonl is one of rypt hits export, and is joined with what the campaign knows of its assignments.
+    In a CSV a label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
     Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
     Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
     """
     from hits.batches.folder import read_batch
     from hits.results.importing import import_results
+    from hits.results.jsonl_file import import_answers
 
     names = dict(_renamed(text) for text in rename)
     read = read_batch(batch) if batch else None
+    if is_jsonl(results_file) and (rename or batch or market):
+        raise click.UsageError("--rename, --batch and --market are for a results CSV")
     with open_results(campaign, readonly=False) as results:
-        added = import_results(results, results_file, rename=names, batch=read, market=market or "")
+        if is_jsonl(results_file):
+            added = import_answers(results, results_file)
+        else:
+            added = import_results(results, results_file, rename=names, batch=read, market=market or "")
     if as_json:
         click.echo(json.dumps(asdict(added)))
     else:
         click.echo(added_line(added))
+
+
+def is_jsonl(path: str) -> bool:
+    """Whether a file is JSONL, by its ending."""
+    return path.removesuffix(".gz").endswith(".jsonl")
 
 
 def _renamed(text: str) -> tuple[str, str]:
@@ -66,13 +78,20 @@ def _renamed(text: str) -> tuple[str, str]:
 @click.option("--batch", type=FOLDER, help="Export only this batch.")
 @click.option("-o", "--output", type=click.Path(), default="-", show_default=True)
 def export(campaign: str, batch: str | None, output: str) -> None:
-    """Write a results CSV in the format of the requester web site, with empty columns Approve and Reject."""
+    """Write a results CSV in the format of the requester web site, with empty columns Approve and Reject.
+
+    To a file that ends in .jsonl, write all that is known of assignments, payments included; rypt hits import reads it.
+    """
     from hits.batches.folder import read_batch
     from hits.results.csv_file import export_results
+    from hits.results.jsonl_file import export_answers
 
     only = read_batch(batch).settings.id if batch else None
     with open_results(campaign) as results, open_output(output) as stream:
-        export_results(results, stream, batch=only)
+        if is_jsonl(output):
+            export_answers(results, stream, batch=only)
+        else:
+            export_results(results, stream, batch=only)
 
 
 @click.command()

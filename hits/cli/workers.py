@@ -128,7 +128,7 @@ def _behind(folder: Path, results: "Results") -> int:
     """How many assignments of the campaign's batches are newer on the market."""
     from hits.server.invitations import uncollected
 
-    return uncollected(folder, results.tables.statuses(), results.tables.count_assignments())
+    return uncollected(folder, results.statuses(), results.count_assignments())
 
 
 def _ids(people: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from hits.compare.words import legend
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
-from rypt.database.simulation import simulated_note
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import PickMetric, parse_pick_metric, parse_pick_metrics
 from rypt.scoring.scorer import Scorer
@@ -123,7 +122,7 @@ class MetricComparison:
         segments = disagreements(self.campaign, self.picks[first], self.picks[second])
         same = len(self.picks[first].keys() & self.picks[second].keys()) - len(segments)
         with self.campaign.database() as db:
-            simulated = simulated_note(db)
+            simulated = db.simulated_note()
         languages = self.campaign.settings.languages
         facts = PageFacts(
             first,
@@ -180,7 +179,7 @@ class MetricComparison:
             pairs = [
                 read_preferences(results, a, b, (texts[a], texts[b])) for a, b in combinations(self.picks, 2)
             ]
-            simulated = simulated_note(results.db)
+            simulated = results.db.simulated_note()
         answered = [
             judged
             for pair in pairs

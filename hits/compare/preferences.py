@@ -157,7 +157,7 @@ class _Answer(NamedTuple):
 
 def _answers(results: Results, first: str, second: str) -> list[_Answer]:
     last: dict[tuple[str, str, tuple[str, str], str], int] = {}
-    for given, columns in results.tables.comparisons_between(first, second):
+    for given, columns in results.comparisons_between(first, second):
         reference = "shown" if columns.get("reference", "").strip() else "hidden"
         text_a, text_b = columns.get("candidate_a", ""), columns.get("candidate_b", "")
         worker, segment, system_a, _, choice = given

@@ -11,12 +11,11 @@ from pathlib import Path
 from hits.market.client import AnyMarket, HitState, Market, Participant, SubmittedAssignment, open_market
 from hits.market.publish import AnyBatch, opened_batch, published
 from hits.records import Answer, Batch, Item
-from hits.results.answers import Added, Bonus, Results
+from hits.results.answers import Added, Bonus, LeftOut, Results
 from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts, format_time
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
-from rypt.database.answer_rows import LeftOutRow
 from rypt.text import FormatError, PathLike, one_line
 
 WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
@@ -85,7 +84,7 @@ def collect_into(
             if work is not None:
                 wrong.append(f"item {item.id}: assignment {work.assignment}: {error}")
                 unread.append(
-                    LeftOutRow(
+                    LeftOut(
                         work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error)
                     )
                 )

@@ -9,22 +9,11 @@ from hits.batches.controls import parse_ranking_control, same_systems
 from hits.batches.kinds import kind_of
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
 from hits.simulated import is_simulated
-from rypt.database.answer_rows import (
-    REJECTED,
-    STATUSES,
-    SUBMITTED,
-    AnswerRows,
-    AssignmentRow,
-    ComparisonRow,
-    ControlRow,
-    HitRow,
-    LabelRow,
-    split_facts,
-)
 from rypt.records import Judgment, Label, Span, parse_label
 from rypt.text import FormatError
 from rypt.texts.phrases import phrase_key
 
+SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,127}")
 
 
@@ -118,44 +107,6 @@ def understand(assignment: Assignment, case: str = "lower") -> Content:
     if not assignment.columns.get("segment"):
         raise FormatError("expected a column segment, found nothing in it")
     return READERS[kind](assignment, case)
-
-
-def answer_rows(assignment: Assignment, content: Content) -> tuple[HitRow, AssignmentRow, AnswerRows]:
-    """An assignment and what it says as rows of the database."""
-    a, c = assignment.answer, content
-    of_hit, of_work = split_facts(assignment.facts)
-    item = a.item or assignment.columns.get("item", "")
-    market = assignment.market or ("local" if a.batch else "mturk")
-    status, seconds = assignment.status, assignment.seconds
-    labels = [_label_row(label) for label in c.labels]
-    compared = [
-        ComparisonRow(made.segment, made.system_a, made.system_b, str(made.choice), implied)
-        for group, implied in ((c.comparisons, False), (c.implied, True))
-        for made in group
-    ]
-    controls = [ControlRow(k.slot, k.kind, k.expected, k.answer, k.passed) for k in c.controls]
-    return (
-        HitRow(a.hit, a.batch, item, str(c.kind), c.size, assignment.columns, of_hit, market),
-        AssignmentRow(
-            a.assignment, a.hit, a.worker, status, a.accepted, a.submitted, seconds, a.fields, of_work
-        ),
-        AnswerRows(labels, compared, controls, c.judgments()),
-    )
-
-
-def _label_row(answer: LabelAnswer) -> LabelRow:
-    j = answer.judgment
-    label = str(j.label) if answer.answered else None
-    return LabelRow(answer.slot, j.segment, *j.span, j.phrase, label, answer.control, j.severity)
-
-
-def understand_rows(hit: HitRow, work: AssignmentRow, case: str) -> tuple[HitRow, AssignmentRow, AnswerRows]:
-    """The rows of an assignment from a file, with what its form says: for `rypt.database.exchange.import_file`."""
-    answer = Answer(
-        hit.batch, hit.item, hit.id, work.id, work.worker, work.fields, work.accepted, work.submitted
-    )
-    assignment = Assignment(answer, hit.columns, work.status, {**hit.facts, **work.facts}, hit.market)
-    return answer_rows(assignment, understand(assignment, case))
 
 
 def _read_labels(assignment: Assignment, case: str) -> Content:

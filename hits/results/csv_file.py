@@ -16,9 +16,8 @@ from typing import TextIO
 
 from hits.records import Answer, Batch, Item, parse_annotation
 from hits.results.answers import Results
-from hits.results.content import Assignment
+from hits.results.content import SUBMITTED, Assignment
 from rypt.csv_rows import csv_rows, neutralize, restore
-from rypt.database.answer_rows import SUBMITTED
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (

@@ -14,9 +14,8 @@ from math import nan
 
 from hits.batches.price import fees_of
 from hits.records import CENT, Choice, Comparison, Kind
-from hits.results.answers import Results
+from hits.results.answers import Results, Work
 from rypt.analysis.agreement import Agreement, agreement
-from rypt.database.answer_rows import WorkRow
 
 FEWEST_TIMED = 20  # answers, before their time replaces the first guess
 
@@ -78,11 +77,11 @@ class CampaignNumbers:
 
 def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignNumbers:
     """The numbers of a batch, or of all."""
-    every = results.tables.work(batch)
+    every = results.work(batch)
     work = [w for w in every if w.status != "Rejected"]
     counted = [w for w in work if w.counts]
     sizes = {w.hit: w.size for w in work if w.kind == Kind.LABEL}
-    labels = Counter(results.tables.count_labels(batch))
+    labels = Counter(results.count_labels(batch))
     asked, unanswered = labels.total(), labels.pop(None, 0)
     seconds = _seconds(counted)
     cost, label_cost = spent(work), spent(w for w in work if w.kind == Kind.LABEL)
@@ -90,7 +89,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
     fees = cost.fees.quantize(CENT, ROUND_UP)
     hours = sum(w.seconds or 0 for w in work) / 3600
     compared = asked_comparisons(results, {w.hit for w in counted})
-    left_out = results.tables.left_out(batch)
+    left_out = results.left_out(batch)
     meant = ({Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL") for c in compared)
     return CampaignNumbers(
         hits=len({w.hit for w in work}),
@@ -116,7 +115,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         cost_per_label=_each(label_cost.total, asked - unanswered),
         wage=(cost.rewards + cost.bonuses) / Decimal(hours) if hours else None,
         comparisons=len(compared),
-        identical=results.tables.count_identical(batch),
+        identical=results.count_identical(batch),
         cost_per_comparison=_each(comparison_cost.total, len(compared)),
         preferred=dict(Counter(meant).most_common()),
         left_out=len(left_out),
@@ -124,7 +123,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
     )
 
 
-def spent(work: Iterable[WorkRow]) -> Cost:
+def spent(work: Iterable[Work]) -> Cost:
     """What assignments cost, from what the market says of each: ``$0.05``, and of how many it is one."""
     rewards, bonuses, fees = Decimal("0.00"), Decimal("0.00"), Decimal(0)
     for w in work:
@@ -141,12 +140,12 @@ def spent(work: Iterable[WorkRow]) -> Cost:
 
 def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
     """The mean seconds per answer of a kind; None until enough were timed."""
-    counted = [w for w in results.tables.work() if w.counts and w.status != "Rejected"]
+    counted = [w for w in results.work() if w.counts and w.status != "Rejected"]
     total, count = _seconds(counted).get(str(kind), (0, 0))
     return round(Decimal(total) / count, 3) if count >= FEWEST_TIMED else None
 
 
-def _seconds(work: Iterable[WorkRow]) -> dict[str, tuple[int, int]]:
+def _seconds(work: Iterable[Work]) -> dict[str, tuple[int, int]]:
     """For each kind the time that was measured and the answers given in it."""
     timed: dict[str, tuple[int, int]] = {}
     for w in work:
@@ -169,7 +168,7 @@ def asked_comparisons(results: Results, hits: Iterable[str] | None = None) -> li
 
     With ``hits`` only those made in these.
     """
-    implied = results.tables.implied()
+    implied = results.implied()
     wanted = None if hits is None else set(hits)
     return [
         c
@@ -181,12 +180,13 @@ def asked_comparisons(results: Results, hits: Iterable[str] | None = None) -> li
 
 def label_agreement(results: Results, batch: str | None = None) -> Agreement:
     """How far people agree on labels that count, of a batch or all in the database, without simulated ones."""
-    return agreement(results.db.counted_answers(simulated=False, hits_of=batch))
+    hits = None if batch is None else {w.hit for w in results.work(batch)}
+    return agreement(results.db.counted_answers(simulated=False, hits=hits))
 
 
 def comparison_agreement(results: Results, batch: str | None = None) -> Agreement:
     """The same of comparisons: the better system, or neither, of two on a segment."""
-    compared = asked_comparisons(results, (w.hit for w in results.tables.work(batch)))
+    compared = asked_comparisons(results, (w.hit for w in results.work(batch)))
     return agreement(
         (
             (c.segment, *sorted((c.system_a, c.system_b))),

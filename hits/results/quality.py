@@ -72,7 +72,7 @@ def read_replies(results: Results) -> list[Reply]:
 
     Simulated judgments are left out, and so are comparisons that follow from equal texts.
     """
-    labels = [*results.tables.given_labels(), *results.tables.imported_labels()]
+    labels = [*results.given_labels(), *results.imported_labels()]
     replies = [
         Reply(
             given.worker,
@@ -83,7 +83,7 @@ def read_replies(results: Results) -> list[Reply]:
         )
         for given in labels
     ]
-    for worker, segment, a, b, choice in results.tables.given_comparisons():
+    for worker, segment, a, b, choice in results.given_comparisons():
         meant = {Choice.A: a, Choice.B: b}.get(Choice(choice), choice)
         replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
     return replies
@@ -91,7 +91,7 @@ def read_replies(results: Results) -> list[Reply]:
 
 def read_efforts(results: Results) -> list[Effort]:
     """Each assignment's time and its number of answers: labels given, candidates ranked, or one comparison."""
-    return [Effort(work.worker, work.seconds, work.answers) for work in results.tables.work()]
+    return [Effort(work.worker, work.seconds, work.answers) for work in results.work()]
 
 
 def reports(

@@ -15,9 +15,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.records import Choice
 from hits.results.answers import Results
-from hits.results.quality import Effort, typical_agreement
+from hits.results.quality import Effort, read_replies, typical_agreement
 from hits.results.verdicts import Limits, Share, WorkerReport, judged
 from rypt.arrays import Ints
 from rypt.records import Label
@@ -52,39 +51,13 @@ def read_reply_columns(results: Results) -> ReplyColumns:
     workers, questions, answers = _Codes(), _Codes(), _Codes()
     for label in Label:
         _ = answers[str(label)]
-    given = results.tables.label_columns()
-    codes = np.zeros(len(given.workers), np.int64)
-    for i in given.worker[np.sort(np.unique(given.worker, return_index=True)[1])].tolist():
-        codes[i] = workers[given.workers[i]]
-    parts: list[tuple[Ints, ...]] = [
-        (
-            codes[given.worker],
-            given.question,
-            np.array([answers[name] for name in given.labels], np.int64)[given.label],
-            np.array([answers[name] for name in given.labels], np.int64)[given.label],
-            given.control.astype(np.int64),
-        )
+    rows = [
+        (workers[r.worker], questions[r.question], answers[r.answer], answers[r.shown], r.control)
+        for r in read_replies(results)
     ]
-    first = int(given.question.max(initial=-1)) + 1
-    compared = [
-        (
-            workers[w],
-            first + questions[(segment, *sorted((a, b)))],
-            answers[{Choice.A: a, Choice.B: b}.get(Choice(choice), choice)],
-            answers[choice],
-            0,
-        )
-        for w, segment, a, b, choice in results.tables.given_comparisons()
-    ]
-    if compared:
-        parts.append(tuple(np.array(compared, np.int64).T))
-    worker, question, answer, shown, control = (
-        np.concatenate(columns) for columns in zip(*parts, strict=True)
-    )
-    names = [str(name) for name in workers]
-    return ReplyColumns(
-        names, [str(a) for a in answers], worker, question, answer, shown, control.astype(np.bool_)
-    )
+    worker, question, answer, shown, control = np.array(rows, np.int64).reshape(-1, 5).T
+    names, texts = [str(name) for name in workers], [str(a) for a in answers]
+    return ReplyColumns(names, texts, worker, question, answer, shown, control.astype(np.bool_))
 
 
 class _Given:
@@ -134,13 +107,13 @@ def column_reports(results: Results, limits: Limits) -> list[WorkerReport]:
     excluded = set(results.db.excluded())
     given = _Given(replies, np.array([name not in excluded for name in replies.workers], np.bool_))
     paces: dict[str, list[Effort]] = defaultdict(list)
-    for work in results.tables.work():
+    for work in results.work():
         paces[work.worker].append(Effort(work.worker, work.seconds, work.answers))
     outcomes: dict[str, list[bool]] = defaultdict(list)
     for control in results.controls():
         if control.answer:
             outcomes[control.worker].append(control.passed)
-    unread = Counter(row.worker for row in results.tables.left_out())
+    unread = Counter(row.worker for row in results.left_out())
     order = np.argsort(replies.worker, kind="stable")
     bounds = np.searchsorted(replies.worker[order], np.arange(len(replies.workers) + 1)).tolist()
     rows = {name: order[bounds[i] : bounds[i + 1]] for i, name in enumerate(replies.workers)}

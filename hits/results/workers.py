@@ -10,9 +10,8 @@ from decimal import Decimal, InvalidOperation
 
 from hits.records import CENT
 from hits.results.answers import Results
+from hits.results.content import REJECTED
 from hits.results.verdicts import Verdict, WorkerReport
-from rypt.database.answer_rows import REJECTED
-from rypt.database.answers import AnswerTables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError, plural
 
@@ -48,7 +47,7 @@ class Pay:
 def pay_of_workers(results: Results) -> dict[str, Pay]:
     """The pay of each worker; excluded workers are paid like the others."""
     pay: dict[str, Pay] = {}
-    for work in results.tables.work():
+    for work in results.work():
         before, rejected = pay.get(work.worker, Pay()), work.status == REJECTED
         amount = sum(map(_reward, (work.bonuses or "").split()), Decimal(0))
         amount += Decimal(0) if rejected else _reward(work.reward or "0")
@@ -68,7 +67,7 @@ def exclude_workers(
 
     An unknown worker, or one in ``include`` who is not excluded, is an error, and nothing is changed.
     """
-    out, back, known, excluded = list(workers), list(include), AnswerTables(db).workers(), db.excluded()
+    out, back, known, excluded = list(workers), list(include), Results(db).workers(), db.excluded()
     for worker in out:
         if worker not in known:
             raise RyptError(f"worker {worker!r} gave no answer in {db.path}")

@@ -2,6 +2,7 @@
 
 from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
+from rypt.database.votes import read_votes
 from rypt.options import TIES, Options
 from rypt.records import Candidate
 from rypt.scoring.models import Percolation
@@ -24,7 +25,7 @@ def rypt_of_database(path: PathLike, options: Options) -> Rypt:
     with JudgmentDatabase(path, readonly=True) as db:
         segments = {segment.id: segment for segment in db.segments()}
         trees = {name: parsed(segment) for name, segment in segments.items()}
-        scorer = Scorer(trees, db.votes(), case=db.case, model=Percolation(unknown, ties))
+        scorer = Scorer(trees, read_votes(db), case=db.case, model=Percolation(unknown, ties))
     if not any(trees.values()):
         raise RyptError(f"{path}: expected segments with trees, found none")
 

@@ -17,7 +17,6 @@ from rypt.analysis.held_out import CurvePoint, HeldOutSystems, HeldOutWorkers, p
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy, redundancy
 from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
-from rypt.database.simulation import simulated_note
 from rypt.database.votes import Votes, read_votes
 from rypt.options import check_held_out
 from rypt.records import Candidate
@@ -103,7 +102,7 @@ def analyze(
         check_held_out(hold_out, WAYS)
     max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
-        votes, case, simulated = read_votes(db), db.case, simulated_note(db)
+        votes, case, simulated = read_votes(db), db.case, db.simulated_note()
         agreed = agreement(db.counted_answers())
     lists = lists_without(campaign.lists(), judged_only, votes.origins)
     candidates = [candidate for _, some in lists for candidate in some]

@@ -291,7 +291,7 @@ def read_source(path: PathLike, language: str | None = None) -> list[Segment]:
 
 
 def _json_segment(line: str, language: str | None) -> Segment:
-    from rypt.database.fields import segment_from_record
+    from rypt.database.exchange import segment_from_record
 
     try:
         record = parse_json(line)

@@ -1,7 +1,6 @@
 """``rypt db``: the judgment database on the command line; the same verbs as in the library."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,10 @@ import click
 
 from rypt.console import JSON, QUIET, progress, talk
 from rypt.options import CASES
-from rypt.text import InputError, RyptError, plural
+from rypt.text import InputError, RyptError, plural, read_lines
 
 if TYPE_CHECKING:
     from rypt.campaign.folder import Campaign
-    from rypt.database.exchange import Imported
     from rypt.database.judgments import JudgmentDatabase
 
 BY_HAND = 10_000  # judgments: more are not from a sheet that somebody filled in and may have corrected
@@ -24,9 +22,10 @@ DATABASE = click.argument("database", type=click.Path(path_type=Path))
 
 @click.group()
 def db() -> None:
-    """Add, import, export, merge and check judgments.
+    """Import, export, merge and check judgments.
 
-    DATABASE is a database file, or the folder of a campaign, which stands for the campaign's database.
+    DATABASE is a database file, or the folder of a campaign, which stands for the campaign's database. It is an ordinary
+    SQLite file: `sqlite-utils query FILE.db "select * from judgments"` reads it, and so does Datasette.
     """
 
 
@@ -37,67 +36,22 @@ def campaign_of(path: Path) -> "Campaign | None":
     return Campaign.open(path) if path.is_dir() else None
 
 
+def database_file(path: Path) -> Path:
+    """A database file, or that of a campaign's folder."""
+    campaign = campaign_of(path)
+    return campaign.path(campaign.files.database) if campaign else path
+
+
 def open_database(
     path: Path, *, readonly: bool = False, case: str | None = None, create: bool = False
 ) -> "JudgmentDatabase":
     """Open a database file or a campaign's database; create a new one only when asked to."""
     from rypt.database.judgments import JudgmentDatabase
 
-    campaign = campaign_of(path)
-    file = campaign.path(campaign.files.database) if campaign else path
+    file = database_file(path)
     if not create and not file.exists():
         raise InputError(file, None, "No such file or directory")
     return JudgmentDatabase(file, readonly=readonly, case=case)
-
-
-@db.command()
-@DATABASE
-@click.argument("segment")
-@click.argument("start", type=int)
-@click.argument("stop", type=int)
-@click.argument("phrase")
-@click.argument("label")
-@click.option("--worker", required=True, help="Id of the worker who gave the label.")
-@click.option("--origin", default="", help="Where the label comes from: a hit, a system, a file.")
-@click.option(
-    "--severity",
-    type=click.FloatRange(min=0),
-    help="How bad a NO is, as a penalty: 1 for minor, 5 for major.",
-)
-def add(
-    database: Path,
-    segment: str,
-    start: int,
-    stop: int,
-    phrase: str,
-    label: str,
-    worker: str,
-    origin: str,
-    severity: float | None,
-) -> None:
-    """Add one judgment.
-
-    LABEL (YES, NO or NOT_SURE; NO_SLIGHTLY and NO_BADLY are a NO with a severity) says whether PHRASE is an acceptable
-    translation of the tokens of SEGMENT from START up to, but not including, STOP.
-    """
-    import time
-
-    from rypt.records import Judgment, Span, parse_label
-
-    value, graded = parse_label(label)
-    with open_database(database) as opened:
-        judgment = Judgment(
-            segment,
-            Span(start, stop),
-            phrase,
-            value,
-            worker,
-            origin,
-            "import",
-            int(time.time()),
-            severity=graded if severity is None else severity,
-        )
-        click.echo("added 1 judgment" if opened.add_one(judgment) else "already there")
 
 
 @db.command("import")
@@ -142,10 +96,7 @@ def import_(
     stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
     severity (of a NO). A blank label means that the question was not answered: it is counted and not imported.
     """
-    from hits.results.content import understand_rows
-    from rypt.database.audit import count_contradictions
-    from rypt.database.exchange import import_file, new_database
-    from rypt.database.fields import JUDGMENT_FIELDS
+    from rypt.database.exchange import JUDGMENT_FIELDS, import_file, new_database
 
     known = {*JUDGMENT_FIELDS, "first", "last"}
     for name in _pairs(defaults):
@@ -161,43 +112,36 @@ def import_(
             defaults=_pairs(defaults),
             skip_refused=skip_refused,
             replace_trees=replace_trees,
-            understand=understand_rows,
         )
         for file in files:
+            lines = progress(read_lines(file), f"import {file}", quiet=quiet or as_json)
             try:
-                results.append(_import_one(importer, file, quiet=quiet or as_json))
+                imported = importer(file, lines=lines)
             except RyptError as error:  # the files before it stay
+                if not results:
+                    raise
                 failure = error
                 break
+            for number, message in imported.refusals:
+                talk(f"{file}:{number}: refused: {message}", quiet=quiet or as_json)
+            results.append({"file": file, **asdict(imported)})
         by_hand = 0 < sum(result["added"] for result in results) <= BY_HAND
-        contradictions = count_contradictions(opened) if by_hand else 0
+        contradictions = opened.count_contradictions() if by_hand else 0
     for result in results if not as_json else ():
         click.echo(
             f"{result['file']}: {plural(result['added'], 'judgment')} added, {result['already']} already there, "
             f"{result['unanswered']} unanswered, {result['refused']} refused; "
-            f"{plural(result['segments'], 'segment')} added{_and_others(result['others'])}"
+            f"{plural(result['segments'], 'segment')} added{_exclusions(result['others'])}"
         )
     if contradictions:
-        places = plural(contradictions, "place")
-        both = f"in {places} one worker said both YES and NO; both count, against each other"
-        talk(f"note: {both}: rypt db check {database} names them", quiet=quiet)
+        both = f"in {plural(contradictions, 'place')} one worker said both YES and NO; both count"
+        talk(f"note: {both}, against each other: rypt db check {database} names them", quiet=quiet)
     if failure:
         raise failure
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
     elif database.is_dir():
         talk(f"next: rypt status {database}", quiet=quiet)
-
-
-def _import_one(importer: Callable[..., "Imported"], file: str, *, quiet: bool) -> dict[str, Any]:
-    """Import one file; return what was done with its lines."""
-    from rypt.text import read_line_blocks
-
-    blocks = progress(read_line_blocks(file), f"import {file}", quiet=quiet, size=lambda block: len(block[1]))
-    result = importer(file, blocks=blocks)
-    for number, message in result.refusals:
-        talk(f"{file}:{number}: refused: {message}", quiet=quiet)
-    return {"file": file, **asdict(result)}
 
 
 def _pairs(items: tuple[str, ...]) -> dict[str, str]:
@@ -208,6 +152,10 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
+def _exclusions(count: int) -> str:
+    return f", {plural(count, 'excluded worker')}" if count else ""
+
+
 @db.command()
 @DATABASE
 @click.argument("file", default="-")
@@ -216,7 +164,10 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
     "--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending]."
 )
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
-    """Write everything as JSONL, or the judgments as CSV, to FILE (stdout by default; .gz is compressed)."""
+    """Write segments, judgments and excluded workers as JSONL, or the judgments as CSV.
+
+    FILE is stdout by default; .gz is compressed. `rypt hits export` writes the answers to hits.
+    """
     from rypt.database.exchange import export_file, refuse_itself
 
     ending = Path(file.removesuffix(".gz")).suffix
@@ -239,7 +190,10 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
 )
 @JSON
 def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
-    """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept."""
+    """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept.
+
+    Assignments of hits are merged by `rypt hits export -C OTHER -o answers.jsonl` and `rypt hits import answers.jsonl`.
+    """
     from rypt.database.exchange import merge as merge_into
 
     results = []
@@ -247,15 +201,13 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
         open_database(other, readonly=True).close()
     with open_database(database, create=True) as opened:
         for other in others:
-            campaign = campaign_of(other)
-            path = campaign.path(campaign.files.database) if campaign else other
-            result = merge_into(opened, path, replace_trees=replace_trees)
+            result = merge_into(opened, database_file(other), replace_trees=replace_trees)
             results.append({"file": str(other), **asdict(result)})
             if not as_json:
                 click.echo(
                     f"{other}: {plural(result.added, 'judgment')} added, {result.already} already there, "
                     f"{plural(len(result.conflicts), 'conflict')}; {plural(result.segments, 'segment')} added"
-                    + _and_others(result.others)
+                    + _exclusions(result.others)
                 )
                 for conflict in result.conflicts[:20]:
                     talk(f"  conflict: {conflict}")
@@ -263,31 +215,23 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
         click.echo(json.dumps(results, ensure_ascii=False))
 
 
-def _and_others(count: int) -> str:
-    """The number of other records: assignments of hits, excluded workers."""
-    return f", {plural(count, 'other record')}" if count else ""
-
-
 @db.command()
 @DATABASE
 @JSON
 def stats(database: Path, as_json: bool) -> None:
     """Show what the database holds."""
-    from rypt.database.audit import summary
+    from rypt.database.check import summary
 
     with open_database(database, readonly=True) as opened:
-        facts = summary(opened)
+        numbers = summary(opened)
     if as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps(numbers))
         return
-    for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' '):28}{_plain(value)}")
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {count}" for key, count in value.items())
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    for name, value in numbers.items():
+        shown = (
+            ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
+        )
+        click.echo(f"{name.replace('_', ' '):28}{shown}")
 
 
 @db.command()
@@ -299,7 +243,7 @@ def _plain(value: Any) -> str:
 def check(database: Path, source: str | None, as_json: bool) -> None:
     """Check for damage, changed texts and spans that are not constituents; exit 1 if any is found."""
     from rypt.campaign.folder import read_source
-    from rypt.database.audit import check as find_problems
+    from rypt.database.check import check as find_problems
 
     campaign = campaign_of(database)
     sources = read_source(source) if source else campaign.segments if campaign else None

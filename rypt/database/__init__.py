@@ -1,11 +1,9 @@
 """The judgment database: one SQLite file of segments and judgments, and all the SQL that asks it.
 
     with JudgmentDatabase("judgments.db") as db:   # rypt.database.judgments
-        db.add_segments(segments); db.add(judgments); db.votes()
-        AnswerTables(db).comparisons()             # rypt.database.answers: what hits brought back
+        db.add_segments(segments); db.add(judgments); db.label("news-12", Span(0, 2), "the patient")
+        votes = read_votes(db); votes.counts()     # rypt.database.votes: what counts, as arrays
 
-`schema` has all tables and their migrations (`rypt.migrations`; a change of the tables is one more migration at its
-end), those of judgments in `compact`, which `writing` fills; `answer_rows` has the rows that `answers` keeps.
-`exchange` imports, exports and merges, `fields` reads and writes the records of files, `audit` says what is in a
-database and what is wrong. No other room contains SQL about judgments.
+`schema` has the tables and views, `exchange` imports, exports and merges, `check` finds what is wrong. Answers to hits
+are in tables that `hits.results.tables` adds to the same file.
 """

@@ -1,50 +1,41 @@
 """The judgment database: one SQLite file of segments and of what workers said about their phrases.
 
 A judgment is identified by segment, span, phrase, worker, origin and label; the same worker may give the same label
-to the same key in one origin more than once (``repeat``). Adding a judgment that is there changes nothing but its
-attributes: the earliest time, the smallest weight and the largest severity stay, so the order of additions does not
+to the same key in one origin more than once (``repeat``). Adding a judgment that is in the database changes nothing but
+its attributes: the earliest time, the smallest weight and the largest severity stay, so the order of additions does not
 matter.
 """
 
-import json
+import math
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from itertools import groupby
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Self
 
-from rypt.database.compact import KEY, LABEL_CODES, SOURCE_CODES, VOTE_SUMS, VOTE_TABLES
-from rypt.database.schema import SCHEMA
-from rypt.database.vote_columns import (
-    KeyColumns,
-    Keys,
-    VoteColumns,
-    VoteRows,
-    read_counted,
-    read_integers,
-    read_key_numbers,
-    read_keys,
-    segment_marks,
-)
-from rypt.database.writing import JudgmentWriter, Row, check_severity
-from rypt.migrations import SchemaError
 from rypt.options import CASES, HOLD_OUT, check_option
 from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
-from rypt.text import FormatError, PathLike, RyptError, one_line, plural
+from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
+    from rypt.database.schema import Database
 
-BUSY_SECONDS = 120.0
-CACHE = 16_000  # KiB of pages in memory
-IDENTITY = "segment, start, stop, phrase, worker, origin, label, repeat"
-COLUMNS = f"{IDENTITY}, source, time, weight, severity"
+ROWS = 50_000  # inserted at a time, in the order of their phrases, so that pages fill up
+CACHED_PHRASES = 1_000_000
+LABEL_CODES = {"NOT_SURE": 0, "YES": 1, "NO": 2}
+SOURCE_CODES = {"hit": 0, "import": 1, "simulation": 2}
+INSERT_ROWS = """
+    INSERT INTO judgment_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (phrase, worker, origin, label, repeat) DO UPDATE SET
+        time = coalesce(min(time, excluded.time), time, excluded.time),
+        weight = min(weight, excluded.weight),
+        severity = coalesce(max(severity, excluded.severity), severity, excluded.severity),
+        source = min(source, excluded.source)
+"""
 
 CountedAnswer = tuple[tuple[str, Span, str], str, Label]  # ((segment, span, phrase), worker, label)
 
@@ -57,10 +48,11 @@ class DatabaseError(RyptError):
 
 
 class JudgmentDatabase:
-    """Open a database, creating it if it is not there.
+    """Open a database, creating it if it does not exist.
 
     ``case`` (``lower`` or ``keep``) says how phrases are compared and is fixed when the database is made.
-    Every write is one transaction; writers in other processes wait for each other.
+    Every write is one transaction; writers in other processes wait for each other. ``db`` is the same file as a
+    `sqlite_utils.Database`, for queries that no method has.
 
     >>> db = JudgmentDatabase(":memory:")
     >>> db.add_segments([Segment("news-12", "der Patient wurde isoliert .")])
@@ -68,102 +60,49 @@ class JudgmentDatabase:
     1
     >>> db.label("news-12", Span(0, 2), "the patient")
     <Label.YES: 'YES'>
+    >>> [(row["phrase"], row["yes"]) for row in db.db.view("votes").rows_where("segment = ?", ["news-12"])]
+    [('the patient', 1.0)]
     """
 
     def __init__(self, path: PathLike, *, readonly: bool = False, case: str | None = None) -> None:
+        from rypt.database.schema import open_file, refuse_foreign_file  # loads sqlite_utils
+
+        check_option("case", case or "lower", CASES)
         self.path = Path(path)
         self.readonly = readonly
-        self._refuse_foreign_file()
-        with self.errors():
-            self.db = self._connect()
-            try:
-                self._open(case)
-            except BaseException:
-                self.close()
-                raise
-
-    def _open(self, case: str | None) -> None:
-        self.db.execute("PRAGMA foreign_keys = ON")
-        self.db.execute(f"PRAGMA cache_size = -{CACHE}")
         try:
-            SCHEMA.check(self.db, may_be_empty=not self.readonly)
-            self._prepare(case or "lower")
-        except SchemaError as error:
+            refuse_foreign_file(self.path, readonly=readonly)
+            with self.errors():
+                self.db: Database = open_file(self.path, readonly=readonly)
+                try:
+                    self.case = self._prepare(case)
+                except BaseException:
+                    self.close()
+                    raise
+        except FormatError as error:
             raise DatabaseError(self.path, str(error)) from None
-        self.case = self._setting("case")
-        if case and case != self.case:
-            message = f"compares phrases with case:{self.case}; case:{case} needs a database of its own"
-            raise DatabaseError(self.path, message)
-
-    def _refuse_foreign_file(self) -> None:
-        if str(self.path) == ":memory:":
-            return
-        try:
-            if self.path.exists() or self.readonly:
-                with open(self.path, "rb") as file:
-                    head = file.read(16)
-                if not head and self.readonly:
-                    raise DatabaseError(self.path, "expected a judgment database, found an empty file")
-                if head and head != b"SQLite format 3\0":
-                    raise DatabaseError(
-                        self.path, "expected a judgment database, found a file that is not SQLite"
-                    )
         except OSError as error:
             raise DatabaseError(self.path, error.strerror or str(error)) from None
 
-    def _connect(self) -> sqlite3.Connection:
-        if str(self.path) == ":memory:":
-            return sqlite3.connect(":memory:", timeout=BUSY_SECONDS)
-        if not self.readonly:
-            return sqlite3.connect(self.path, timeout=BUSY_SECONDS)
-        location = f"file:{quote(str(self.path.absolute()))}"
-        try:
-            connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-            connection.execute("SELECT 1 FROM sqlite_master")
-        except sqlite3.OperationalError:  # a WAL database on a medium where no shared memory can be made
-            log = self.path.with_name(f"{self.path.name}-wal")
-            if log.exists() and log.stat().st_size:
-                message = (
-                    f"{log.name} holds changes that cannot be read here; open it once where it can be written"
-                )
-                raise DatabaseError(self.path, message) from None
-            connection = sqlite3.connect(f"{location}?immutable=1", uri=True)
-        return connection
+    def _prepare(self, case: str | None) -> str:
+        """Create the tables where there are none, two processes perhaps at once; return how phrases are compared."""
+        from rypt.database.schema import create_tables, has_tables
 
-    def _prepare(self, case: str) -> None:
-        """Create the tables or bring them up to date; two processes may do it at once.
-
-        Reading changes no file: the tables of an older one are brought up to date in a temporary copy.
-        """
-        check_option("case", case, CASES)
-        if SCHEMA.is_current(self.db):
-            return
-        if self.readonly:
-            original, self.db = self.db, sqlite3.connect("")
-            original.backup(self.db)
-            original.close()
-        elif str(self.path) != ":memory:":
-            self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute(
-            "PRAGMA foreign_keys = OFF"
-        )  # what is wrong in an old file stays, for `rypt db check` to find
-        with self.writing():
-            SCHEMA.apply(self.db)
-            self.db.execute("INSERT OR IGNORE INTO settings VALUES ('case', ?)", [case])
-        self.db.execute("PRAGMA foreign_keys = ON")
-        if self.readonly:
-            self.db.execute("PRAGMA query_only = ON")
-
-    @cached_property
-    def utils(self) -> "Database":
-        """The same file for sqlite-utils, to ask it what no method here does.
-
-        >>> JudgmentDatabase(":memory:").utils["judgments"].count
-        0
-        """
-        from sqlite_utils import Database
-
-        return Database(self.db)
+        if not has_tables(self.db):
+            if self.readonly:
+                raise FormatError("expected a judgment database, found an SQLite file without tables")
+            if str(self.path) != ":memory:":
+                self.db.enable_wal()
+            with self.writing():
+                if not has_tables(self.db):
+                    create_tables(self.db, case or "lower")
+        rows = self.rows("SELECT value FROM settings WHERE name = 'case'")
+        if not rows:
+            raise FormatError("the setting case is missing")
+        if case not in (None, rows[0][0]):
+            message = f"compares phrases with case:{rows[0][0]}; case:{case} needs a database of its own"
+            raise FormatError(message)
+        return str(rows[0][0])
 
     @contextmanager
     def errors(self, consequence: str = "") -> Iterator[None]:
@@ -178,27 +117,28 @@ class JudgmentDatabase:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction that holds the write lock from its start and leaves no trace when it fails."""
+        connection = self.db.conn
         with self.errors(" (nothing was changed)"):
-            if self.db.in_transaction:
+            if connection.in_transaction:
                 raise RuntimeError("one write inside another: the outer one would be committed half done")
-            self.db.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.db.execute("COMMIT")
+                connection.execute("COMMIT")
             except BaseException:
-                if self.db.in_transaction:
-                    self.db.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read the state of one moment, whatever others write meanwhile."""
         with self.errors():
-            self.db.execute("BEGIN")
+            self.db.begin()
             try:
                 yield
             finally:
-                self.db.execute("ROLLBACK")
+                self.db.rollback()
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""
@@ -212,28 +152,28 @@ class JudgmentDatabase:
     ) -> None:
         self.close()
 
-    def _setting(self, name: str) -> str:
-        row = self.db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
-        if row is None:
-            raise DatabaseError(self.path, f"the setting {name} is missing")
-        return str(row[0])
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        """The rows of a query."""
+        with self.errors():
+            return self.db.execute(sql, values).fetchall()
+
+    def _number(self, sql: str, *values: Any) -> int:
+        return int(self.rows(sql, *values)[0][0])
 
     def add_segments(self, segments: Iterable[Segment], *, replace_trees: bool = False) -> None:
         """Add segments; one that exists must have the same text and, unless ``replace_trees``, the same tree."""
         with self.writing():
             for segment in segments:
-                self.add_segment(segment, replace_trees)
+                self.put_segment(segment, replace_trees)
 
-    def add_segment(self, segment: Segment, replace_trees: bool) -> bool:
+    def put_segment(self, segment: Segment, replace_trees: bool) -> bool:
         """Inside a transaction: add a segment, and return True if it was not in the database."""
-        row = self.db.execute(
-            "SELECT text, tree, language FROM segments WHERE id = ?", [segment.id]
-        ).fetchone()
-        if row is None:
+        rows = self.rows("SELECT text, tree, language FROM segments WHERE id = ?", segment.id)
+        if not rows:
             values = [segment.id, segment.text, segment.tree, segment.language]
             self.db.execute("INSERT INTO segments (id, text, tree, language) VALUES (?, ?, ?, ?)", values)
             return True
-        text, tree, language = row
+        text, tree, language = rows[0]
         if text != segment.text:
             raise DatabaseError(self.path, f"segment {segment.id} is there with another text: {text!r}")
         if tree is not None and segment.tree is not None and tree != segment.tree and not replace_trees:
@@ -242,11 +182,7 @@ class JudgmentDatabase:
             )
         if language and segment.language and language != segment.language:
             raise DatabaseError(self.path, f"segment {segment.id} is there with another language: {language}")
-        merged = [
-            segment.tree if segment.tree is not None else tree,
-            language or segment.language,
-            segment.id,
-        ]
+        merged = [tree if segment.tree is None else segment.tree, language or segment.language, segment.id]
         self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
         return False
 
@@ -258,205 +194,163 @@ class JudgmentDatabase:
             return self.count() - before
 
     def add_candidates(self, judged: Iterable[CandidateJudgments]) -> int:
-        """Add the judgments of whole candidates in one transaction, and return how many were not in the database."""
-        with self.writing():
-            before = self.count()
-            JudgmentWriter(self.db, self.case).put_candidates(judged)
-            return self.count() - before
+        """Add the judgments of whole candidates in one transaction; return how many were not in the database."""
+        return self.add(chain.from_iterable(judged))
 
-    def add_one(self, judgment: Judgment) -> bool:
-        """Add one judgment, on a span of a segment that is here; return True if it was not in the database."""
-        tokens = {segment.id: len(segment.tokens) for segment in self.segments()}
-        segment, span = judgment.segment, judgment.span
-        if segment not in tokens:
-            raise FormatError(f"segment {segment!r} is not in {self.path}")
-        if not 0 <= span.start < span.stop <= tokens[segment]:
-            raise FormatError(
-                f"span {span} is outside segment {segment}, which has {plural(tokens[segment], 'token')}"
+    def put(self, judgments: Iterable[Judgment], *, count_repeats: bool = False) -> None:
+        """Inside a transaction: add judgments.
+
+        Equal ones are one judgment, unless ``count_repeats``: then a worker gave the label so many times.
+        """
+        writer = Writer(self.db.conn, self.case, count_repeats=count_repeats)
+        for judgment in judgments:
+            writer.add(judgment)
+        writer.flush()
+
+    def put_rows(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Inside a transaction: add rows of the view ``judgments``."""
+        writer = Writer(self.db.conn, self.case)
+        for segment, start, stop, phrase, worker, origin, label, repeat, *rest in rows:
+            span = Span(start, stop)
+            writer.add(Judgment(segment, span, phrase, Label(label), worker, origin, *rest), repeat)
+        writer.flush()
+
+    def put_weight(self, worker: str, origin: str, weight: float, keys: Iterable[Sequence[Any]]) -> None:
+        """Inside a transaction: set the weight of a worker's judgments in a hit; 0 lets them count no more."""
+        sql = """
+            UPDATE judgment_rows SET weight = ?
+            WHERE source <> 1 AND phrase = (
+                SELECT p.id FROM segments AS s CROSS JOIN phrases AS p ON p.segment = s.number
+                WHERE s.id = ? AND p.start = ? AND p.stop = ? AND p.phrase = ?
             )
-        return self.add([judgment]) == 1
+            AND worker = (SELECT id FROM names WHERE name = ?) AND origin = (SELECT id FROM names WHERE name = ?)
+        """
+        self.db.conn.executemany(sql, ((weight, *key, worker, origin) for key in keys))
 
-    def put(self, judgments: Iterable[Judgment]) -> None:
-        """Inside a transaction: add judgments."""
-        JudgmentWriter(self.db, self.case).put(judgments)
-
-    def put_rows(self, rows: Iterable[Row]) -> None:
-        """Inside a transaction: add judgments whose columns are those of `row`."""
-        JudgmentWriter(self.db, self.case).put_rows(rows)
-
-    def row(self, judgment: Judgment) -> Row:
-        """The columns of a judgment in the order of ``COLUMNS``, its phrase as a key."""
-        j = judgment
-        phrase = phrase_key(j.phrase, self.case)
-        worker, origin = one_line(j.worker), one_line(j.origin)
-        if not worker.strip():
-            raise FormatError("expected a worker, found nothing")
-        check_severity(j.label, j.severity)
-        return (
-            j.segment,
-            *j.span,
-            phrase,
-            worker,
-            origin,
-            str(j.label),
-            1,
-            j.source,
-            j.time,
-            j.weight,
-            j.severity,
-        )
+    def put_weights(self, weights: Mapping[tuple[str, str], float]) -> None:
+        """Inside a transaction: set the weight of all judgments that a worker gave in a hit."""
+        sql = """
+            SELECT r.phrase, r.worker, r.origin, r.label, r.repeat, w.name, o.name, r.weight
+            FROM judgment_rows AS r JOIN names AS w ON w.id = r.worker JOIN names AS o ON o.id = r.origin
+            WHERE r.source <> 1
+        """
+        changed = [
+            (weights[worker, origin], *identity)
+            for *identity, worker, origin, weight in self.rows(sql)
+            if weights.get((worker, origin), weight) != weight
+        ]
+        sql = """
+            UPDATE judgment_rows SET weight = ?
+            WHERE phrase = ? AND worker = ? AND origin = ? AND label = ? AND repeat = ?
+        """
+        self.db.conn.executemany(sql, changed)
 
     def count(self) -> int:
         """The number of judgments."""
-        return int(self.db.execute("SELECT count(*) FROM judgment_rows").fetchone()[0])
+        return self._number("SELECT count(*) FROM judgment_rows")
 
     def count_counted(self) -> int:
         """The number of judgments that count."""
-        with self.errors():
-            return int(self.db.execute("SELECT count(*) FROM counted_rows").fetchone()[0])
+        return self._number("SELECT count(*) FROM counted_rows")
 
     def count_by_source(self) -> dict[str, int]:
         """The number of judgments of each source: hit, import, simulation."""
-        with self.errors():
-            counts = dict(
-                self.db.execute("SELECT source, count(*) FROM judgment_rows GROUP BY source").fetchall()
-            )
+        counts = dict(self.rows("SELECT source, count(*) FROM judgment_rows GROUP BY source"))
         return {name: counts[code] for name, code in SOURCE_CODES.items() if code in counts}
 
     def count_workers(self, source: str | None = None) -> int:
         """The number of workers who gave a judgment, of one source or any."""
         sql = "SELECT count(DISTINCT worker) FROM judgment_rows WHERE ?1 IS NULL OR source = ?1"
-        with self.errors():
-            return int(self.db.execute(sql, [source and SOURCE_CODES[source]]).fetchone()[0])
+        return self._number(sql, source and SOURCE_CODES[source])
+
+    def count_keys(self) -> int:
+        """The number of keys with judgments that count."""
+        return self._number("SELECT count(DISTINCT phrase) FROM counted_rows")
 
     def count_repeated_keys(self) -> int:
         """The number of keys with two or more judgments that count."""
-        with self.errors():
-            sql = "SELECT 1 FROM counted_rows GROUP BY phrase HAVING count(*) > 1"
-            return int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0])
+        sql = "SELECT 1 FROM counted_rows GROUP BY phrase HAVING count(*) > 1"
+        return self._number(f"SELECT count(*) FROM ({sql})")
+
+    def count_contradictions(self) -> int:
+        """The number of places without an origin in which a worker said both YES and NO."""
+        return self._number("""
+            SELECT count(*) FROM judgment_rows AS a JOIN judgment_rows AS b USING (phrase, worker, origin)
+            WHERE a.label = 1 AND b.label = 2 AND a.repeat = 1 AND b.repeat = 1
+                AND a.origin = (SELECT id FROM names WHERE name = '')
+        """)
 
     def has_severities(self) -> bool:
         """Whether some judgment carries a severity."""
-        with self.errors():
-            sql = "SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"
-            return bool(self.db.execute(sql).fetchone()[0])
+        return bool(self._number("SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"))
 
     def groups(self, column: str) -> list[str]:
         """The workers (``worker``), or the places (``origin``), of the judgments that count, sorted."""
         check_option("group", column, HOLD_OUT)
-        with self.errors():
-            sql = f"SELECT name FROM names WHERE id IN (SELECT {column} FROM counted_rows) ORDER BY 1"
-            return [str(row[0]) for row in self.db.execute(sql)]
+        sql = f"SELECT name FROM names WHERE id IN (SELECT {column} FROM counted_rows) ORDER BY 1"
+        return [str(row[0]) for row in self.rows(sql)]
 
-    def counted_answers(self, *, simulated: bool = True, hits_of: str | None = None) -> list[CountedAnswer]:
+    def counted_answers(
+        self, *, simulated: bool = True, hits: Collection[str] | None = None
+    ) -> list[CountedAnswer]:
         """The judgments that count as triples (key, worker, label), the earliest first.
 
-        Those of simulated workers are left out unless ``simulated``; ``hits_of`` takes those given in hits of a batch.
+        Those of simulated workers are left out unless ``simulated``; ``hits`` takes only those given in these hits.
         """
-        where = "" if simulated else "AND source <> 'simulation'"
-        if hits_of is not None:
-            where += " AND source = 'hit' AND origin IN (SELECT id FROM hits WHERE batch = ?)"
-        sql = f"""
-            SELECT segment, start, stop, phrase, worker, label FROM counted WHERE true {where}
+        rows = self.rows(
+            """
+            SELECT segment, start, stop, phrase, worker, label, source, origin FROM counted
+            WHERE (?1 OR source <> 'simulation')
             ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
-        """
-        with self.errors():
-            rows = self.db.execute(sql, [] if hits_of is None else [hits_of]).fetchall()
+            """,
+            simulated,
+        )
+        chosen = None if hits is None else set(hits)
+        labels = {str(label): label for label in Label}
         return [
-            ((segment, Span(start, stop), phrase), worker, Label(label))
-            for segment, start, stop, phrase, worker, label in rows
+            ((segment, Span(start, stop), phrase), worker, labels[label])
+            for segment, start, stop, phrase, worker, label, source, origin in rows
+            if chosen is None or (source == "hit" and origin in chosen)
         ]
 
     def segments(self) -> list[Segment]:
         """All segments, in the order in which they were added."""
-        with self.errors():
-            rows = self.db.execute("SELECT id, text, tree, language FROM segments ORDER BY rowid")
-            return [Segment(*row) for row in rows]
+        rows = self.rows("SELECT id, text, tree, language FROM segments ORDER BY number")
+        return [Segment(*row) for row in rows]
 
     def judgments(self, segment: str | None = None) -> Iterator[Judgment]:
         """Judgments in the order of their keys, all or those of one segment."""
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
-        labels = Label.__members__
+        labels = {str(label): label for label in Label}
         with self.errors():
-            for row in self.db.execute(
-                f"SELECT {COLUMNS} FROM judgments {where} ORDER BY {IDENTITY}", values
+            for start, stop, name, phrase, worker, origin, label, *rest in self.db.execute(
+                f"""
+                SELECT start, stop, segment, phrase, worker, origin, label, source, time, weight, severity
+                FROM judgments {where}
+                ORDER BY segment, start, stop, phrase, worker, origin, judgments.label, repeat
+                """,
+                values,
             ):
-                name, start, stop, phrase, worker, origin, label, _, source, time, weight, severity = row
-                if label not in labels:
-                    raise DatabaseError(self.path, f"expected labels YES, NO, NOT_SURE, found {label!r}")
-                span = Span(start, stop)
-                yield Judgment(
-                    name, span, phrase, labels[label], worker, origin, source, time, weight, severity
-                )
+                yield Judgment(name, Span(start, stop), phrase, labels[label], worker, origin, *rest)
 
-    def votes(
-        self,
-        segment: str | None = None,
-        *,
-        workers: Collection[str] | None = None,
-        origins: Collection[str] | None = None,
-    ) -> list[Votes]:
-        """The judgments of each key that count, summed; of one segment, of these workers, of these origins, or all."""
-        where, values = ("s.segment = ?", [segment]) if segment is not None else ("1", [])
-        for column, allowed in (("worker", workers), ("origin", origins)):
-            if allowed is not None:
-                where += f" AND r.{column} IN (SELECT id FROM names WHERE name IN (SELECT value FROM json_each(?)))"
-                values.append(json.dumps(list(allowed)))
-        sql = f"SELECT {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} WHERE {where} GROUP BY {KEY}"
-        with self.errors():
-            return [Votes(row[0], Span(row[1], row[2]), *row[3:]) for row in self.db.execute(sql, values)]
-
-    def vote_columns(self) -> VoteColumns:
-        """What `votes` returns of all keys, in the same order, as columns."""
-        return self.vote_rows().columns()
-
-    def judged_keys(self) -> KeyColumns:
-        """The keys with judgments that count, in the order of `votes`."""
-        with self.errors():
-            return Keys(
-                self._spans(), read_keys(self.db), read_integers(self.db, ("phrase",), "counted_rows")[:, 0]
-            ).columns()
-
-    def vote_rows(self) -> VoteRows:
-        """The judgments that count as numbers, to be summed up by key for any workers or places."""
-        with self.errors():
-            names = dict(self.db.execute("SELECT name, id FROM names").fetchall())
-            return VoteRows(self._spans(), read_keys(self.db), read_counted(self.db), LABEL_CODES, names)
-
-    def _spans(self) -> list[tuple[int, str, int, int]]:
-        return self.db.execute(
-            "SELECT id, segment, start, stop FROM spans ORDER BY segment, start, stop"
-        ).fetchall()
-
-    def vote_marks(self) -> dict[str, int]:
-        """For each segment with judgments that count a number that changes with them."""
-        with self.errors():
-            spans = self.db.execute("SELECT id, segment FROM spans").fetchall()
-            rows = read_counted(self.db)[:, [0, 1, 4, 5]]
-            return segment_marks(spans, read_key_numbers(self.db), rows)
-
-    def count_keys(self) -> int:
-        """The number of keys with judgments that count."""
-        with self.errors():
-            return int(self.db.execute("SELECT count(DISTINCT phrase) FROM counted_rows").fetchone()[0])
-
-    def votes_by(self, group: str) -> Iterator[tuple[str, Votes]]:
-        """The judgments that count of each worker (``worker``) or of each place they were given in (``origin``)."""
-        check_option("group", group, HOLD_OUT)
-        sql = f"SELECT r.{group}, {KEY}, {VOTE_SUMS} FROM {VOTE_TABLES} GROUP BY {KEY}, r.{group}"
-        with self.errors():
-            names = dict(self.db.execute("SELECT id, name FROM names").fetchall())
-            for _, rows in groupby(self.db.execute(sql), itemgetter(1, 2, 3, 4)):
-                for name, row in sorted((names[row[0]], row) for row in rows):
-                    yield name, Votes(row[1], Span(row[2], row[3]), *row[4:])
+    def votes(self, segment: str | None = None) -> list[Votes]:
+        """The judgments of each key that count, summed; all or those of one segment."""
+        where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
+        sql = f"SELECT segment, start, stop, phrase, yes, no, not_sure, penalty, graded FROM votes {where}"
+        return [Votes(row[0], Span(*row[1:3]), *row[3:]) for row in self.rows(sql, *values)]
 
     def label(self, segment: str, span: Span, phrase: str) -> Label | None:
         """The majority label of a key, NOT_SURE for a tie, None when nobody judged it."""
-        row = self.db.execute(
+        rows = self.rows(
             "SELECT label FROM labels WHERE segment = ? AND start = ? AND stop = ? AND phrase = ?",
-            [segment, *span, phrase_key(phrase, self.case)],
-        ).fetchone()
-        return Label(row[0]) if row else None
+            *(segment, *span, phrase_key(phrase, self.case)),
+        )
+        return Label(rows[0][0]) if rows else None
+
+    def simulated_note(self) -> str:
+        """How many of the judgments that count no person gave, in a sentence; empty where there is none."""
+        ((total, simulated),) = self.rows("SELECT count(*), sum(source = 2) FROM counted_rows")
+        return f"SIMULATED: {simulated:,} of {total:,} judgments were given by no person" if simulated else ""
 
     def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
         """Let no judgment of a worker count, those that come later included; they stay.
@@ -473,9 +367,8 @@ class JudgmentDatabase:
     def put_excluded(self, worker: str, reason: str, now: int | None = None) -> bool:
         """Inside a transaction: exclude a worker; one that is excluded keeps its reason."""
         values = [worker, reason, now]
-        return (
-            self.db.execute("INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)", values).rowcount == 1
-        )
+        sql = "INSERT OR IGNORE INTO excluded_workers VALUES (?, ?, ?)"
+        return self.db.execute(sql, values).rowcount == 1
 
     def include(self, worker: str) -> bool:
         """Let an excluded worker's judgments count again; return True if the worker was excluded."""
@@ -484,7 +377,104 @@ class JudgmentDatabase:
 
     def excluded(self) -> dict[str, str]:
         """The excluded workers and why."""
-        with self.errors():
-            return dict(
-                self.db.execute("SELECT worker, reason FROM excluded_workers ORDER BY worker").fetchall()
-            )
+        return dict(self.rows("SELECT worker, reason FROM excluded_workers ORDER BY worker"))
+
+
+class Writer:
+    """Adds judgments inside one transaction, which holds the write lock: texts become numbers on the way."""
+
+    def __init__(self, connection: sqlite3.Connection, case: str, *, count_repeats: bool = False) -> None:
+        self._db = connection
+        self._case = case
+        self._phrases: dict[str, dict[tuple[tuple[int, int], str], int]] = {}  # by segment, span and phrase
+        self._cached = 0
+        self._names: dict[str, int] = {}
+        self._last_phrase = int(self._one("SELECT max(id) FROM phrases") or 0)
+        self._last_name = int(self._one("SELECT max(id) FROM names") or 0)
+        self._new_phrases: list[tuple[int, int, int, int, str]] = []
+        self._new_names: list[tuple[int, str]] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._segments: dict[str, int] = {}
+        self._repeats: dict[tuple[int, ...], int] | None = {} if count_repeats else None
+
+    def add(self, j: Judgment, repeat: int = 1) -> None:
+        """Add one judgment; it is written by `flush` at the latest."""
+        if not j.worker.strip():
+            raise FormatError("expected a worker, found nothing")
+        if j.severity is not None:
+            check_severity(j.label, j.severity)
+        phrases = self._phrases.get(j.segment)
+        if phrases is None:
+            phrases = self._load(j.segment)
+        phrase = phrases.get((j.span, j.phrase)) or self._phrase(j, phrases)
+        worker = self._names.get(j.worker) or self._name(j.worker)
+        origin = self._names.get(j.origin) or self._name(j.origin)
+        label = LABEL_CODES[j.label.value]
+        if self._repeats is not None:
+            identity = phrase, worker, origin, label
+            self._repeats[identity] = repeat = self._repeats.get(identity, 0) + 1
+        source = SOURCE_CODES.get(j.source, j.source)
+        self._rows.append((phrase, worker, origin, label, repeat, source, j.time, j.weight, j.severity))
+        if len(self._rows) == ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Insert what was added."""
+        self._rows.sort(key=itemgetter(0))
+        self._db.executemany("INSERT INTO names VALUES (?, ?)", self._new_names)
+        self._db.executemany("INSERT INTO phrases VALUES (?, ?, ?, ?, ?)", self._new_phrases)
+        self._db.executemany(INSERT_ROWS, self._rows)
+        for rows in (self._new_names, self._new_phrases, self._rows):
+            rows.clear()
+        if self._cached + len(self._names) > CACHED_PHRASES:
+            self._phrases.clear()
+            self._names.clear()
+            self._cached = 0
+
+    def _load(self, segment: str) -> dict[tuple[tuple[int, int], str], int]:
+        """The phrases of a segment with their numbers."""
+        number = self._one("SELECT number FROM segments WHERE id = ?", segment)
+        if number is None:
+            raise FormatError(f"segment {segment!r} is not in the database")
+        self._segments[segment] = number
+        rows = self._db.execute("SELECT start, stop, phrase, id FROM phrases WHERE segment = ?", [number])
+        phrases = {((start, stop), phrase): id for start, stop, phrase, id in rows}
+        self._phrases[segment] = phrases
+        self._cached += len(phrases)
+        return phrases
+
+    def _phrase(self, j: Judgment, phrases: dict[tuple[tuple[int, int], str], int]) -> int:
+        """The number of a phrase that is not as it is in the cache: new, or not in its normal form."""
+        normal = phrase_key(j.phrase, self._case)
+        number = phrases.get((j.span, normal))
+        if number is None:
+            start, stop = j.span
+            if not 0 <= start < stop:
+                raise FormatError(f"expected a span of at least one token, found {j.span}")
+            self._last_phrase = number = self._last_phrase + 1
+            self._new_phrases.append((number, self._segments[j.segment], start, stop, normal))
+            phrases[j.span, normal] = number
+        phrases[j.span, j.phrase] = number
+        self._cached += 1
+        return number
+
+    def _name(self, text: str) -> int:
+        name = one_line(text)
+        number = self._names.get(name) or self._one("SELECT id FROM names WHERE name = ?", name)
+        if number is None:
+            self._last_name = number = self._last_name + 1
+            self._new_names.append((number, name))
+        self._names[name] = self._names[text] = int(number)
+        return int(number)
+
+    def _one(self, sql: str, *values: Any) -> Any:
+        row = self._db.execute(sql, values).fetchone()
+        return row and row[0]
+
+
+def check_severity(label: Label, severity: float) -> None:
+    """Refuse a severity that is not of a NO, or that is no penalty."""
+    if label != Label.NO:
+        raise FormatError(f"expected a severity with the label NO only, found {severity} with {label}")
+    if not 0 <= severity < math.inf:
+        raise FormatError(f"expected a severity of at least 0, found {severity}")

@@ -79,14 +79,12 @@ def read_votes(db: JudgmentDatabase) -> Votes:
     """All judgments that count, by key."""
     with db.errors():
         keys = db.db.execute("""
-            SELECT s.segment, s.start, s.stop, p.phrase, p.id
-            FROM spans AS s CROSS JOIN phrases AS p ON p.span = s.id
-            ORDER BY s.segment, s.start, s.stop, p.phrase
+            SELECT s.id, p.start, p.stop, p.phrase, p.id
+            FROM segments AS s CROSS JOIN phrases AS p ON p.segment = s.number
+            ORDER BY s.id, p.start, p.stop, p.phrase
         """).fetchall()
         rows = db.db.execute("""
-            SELECT phrase, worker, origin, CASE label WHEN 0 THEN 2 WHEN 1 THEN 0 ELSE 1 END, weight,
-                ifnull(severity, -1)
-            FROM counted_rows
+            SELECT phrase, worker, origin, label, weight, ifnull(severity, -1) FROM counted_rows
         """)
         columns = np.fromiter(chain.from_iterable(rows), np.float64).reshape(-1, 6).T
         names = dict(db.db.execute("SELECT id, name FROM names").fetchall())

@@ -315,7 +315,7 @@ def _count_asked(campaign: Campaign, unjudged: list[Query]) -> int:
 
 def _spent(results: Results, numbers: CampaignNumbers) -> Spent:
     """What hits cost."""
-    work = results.tables.work()
+    work = results.work()
     simulated = spent(w for w in work if w.status != "Rejected" and is_simulated(w.worker))
     return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total)
 
@@ -330,7 +330,7 @@ def _compared(results: Results) -> Compared | None:
         workers=len(workers),
         simulated=sum(map(is_simulated, workers)),
         systems=sorted({system for c in compared for system in (c.system_a, c.system_b)}),
-        identical=results.tables.count_identical(),
+        identical=results.count_identical(),
     )
 
 
@@ -348,7 +348,7 @@ def _people(db: JudgmentDatabase, results: Results) -> People:
 
 def _batches(campaign: Campaign, results: Results, now: int) -> tuple[list[BatchStatus], list[str]]:
     """The batches in the campaign's folder, and a note for each that cannot be read."""
-    answered = results.tables.count_assignments()  # with rejected ones: their places stay taken
+    answered = results.count_assignments()  # with rejected ones: their places stay taken
     batches, notes = [], []
     for folder in sorted(
         campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)

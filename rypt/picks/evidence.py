@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.database.simulation import simulated_note
 from rypt.database.votes import Votes, read_votes
 from rypt.options import check_held_out, check_option
 from rypt.picks.held_out import WAYS, HeldOutPicks
@@ -180,7 +179,7 @@ def read_evidence(
     segments = [segment.id for segment in campaign.segments]
     lines = read_score_lines(scores, better)
     with campaign.database() as db:
-        votes, case, simulated = read_votes(db), db.case, simulated_note(db)
+        votes, case, simulated = read_votes(db), db.case, db.simulated_note()
     known = sorted({*votes.origins, *(line.system for line in lines)})
     systems, candidates, table = _read_systems(campaign, known)
     placed = place_scores(scores, lines, systems, segments)

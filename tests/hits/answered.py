@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hits.records import Answer
-from hits.results.content import Assignment
-from rypt.database.answer_rows import SUBMITTED
+from hits.results.content import SUBMITTED, Assignment
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 

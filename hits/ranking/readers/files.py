@@ -414,13 +414,13 @@ def _open_database(path: PathLike) -> "JudgmentDatabase":
 
 def excluded_workers(paths: Sequence[PathLike], first: str, second: str) -> list[str]:
     """The excluded workers who compared two systems, sorted; only databases know of them."""
-    from rypt.database.answers import AnswerTables
+    from hits.results.answers import Results
 
     workers: set[str] = set()
     for path in filter(_is_database, paths):
         with _open_database(path) as db:
             left_out = db.excluded()
-            given = AnswerTables(db).given_comparisons() if left_out else []
+            given = Results(db).given_comparisons() if left_out else []
         workers |= {
             c.worker for c in given if c.worker in left_out and {c.system_a, c.system_b} == {first, second}
         }
@@ -429,13 +429,13 @@ def excluded_workers(paths: Sequence[PathLike], first: str, second: str) -> list
 
 def same_texts(paths: Sequence[PathLike], first: str, second: str) -> set[str]:
     """The segments for which two systems have the same text, so that nobody was asked; only databases know of them."""
-    from rypt.database.answers import AnswerTables
+    from hits.results.answers import Results
 
     segments: set[str] = set()
     for path in filter(_is_database, paths):
         with _open_database(path) as db:
-            pairs = AnswerTables(db).identical()
-        segments |= {pair.segment for pair in pairs if {pair.system_a, pair.system_b} == {first, second}}
+            pairs = Results(db).identical()
+        segments |= {pair.segment for _, pair in pairs if {pair.system_a, pair.system_b} == {first, second}}
     return segments
 
 

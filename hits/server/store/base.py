@@ -14,8 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from hits.server.store.mark import Mark
-from hits.server.store.schema import SCHEMA
-from rypt.migrations import SchemaError
+from hits.server.store.schema import APPLICATION_ID, STATEMENTS, VERSION
 from rypt.text import PathLike, RyptError
 
 BUSY_SECONDS = 60.0
@@ -56,7 +55,7 @@ class MarketFile:
         with self._errors():
             connection = self._connect()
             try:
-                self._migrate(connection)
+                self._prepare(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -88,22 +87,35 @@ class MarketFile:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         return connection
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Create the tables where there are none; refuse files of others, and files that lost changes."""
+        known = self._mark.read()  # before the file: another process may make a change between the two
+        self._check_changes(db.execute(CHANGES).fetchone()[0] if self._has_tables(db) else 0, known)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")
         try:
-            SCHEMA.check(db)
-            known = self._mark.read()  # before the file: another process may make a change between the two
-            counted = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'changes'").fetchone()
-            self._check_changes(db.execute(CHANGES).fetchone()[0] if counted else 0, known)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                SCHEMA.apply(db)
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-        except SchemaError as error:
-            raise MarketFileError(self.path, str(error)) from None
+            if not self._has_tables(db):
+                for statement in STATEMENTS:
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                db.execute(f"PRAGMA user_version = {VERSION}")
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+    def _has_tables(self, db: sqlite3.Connection) -> bool:
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # the id is read after the tables, because another process may create both in between
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if tables and application != APPLICATION_ID:
+            raise MarketFileError(
+                self.path, "expected a market file, found an SQLite file of another program"
+            )
+        if tables and version != VERSION:
+            raise MarketFileError(self.path, "was made by another version of rypt")
+        return bool(tables)
 
     def _check_changes(self, number: int, known: int) -> None:
         """Refuse a file that holds fewer changes than were made."""

@@ -1,16 +1,14 @@
-"""The tables of a market file, by `rypt.migrations`.
+"""The tables of a market file.
 
 What must never happen is refused here, not only in the code above: an assignment over the maximum (a CHECK on counts
 that triggers keep), a second assignment of one worker (a unique index), a step back in an assignment's life, a second
 or a changed answer (a primary key and triggers).
 """
 
-from rypt.migrations import Schema
-
-APPLICATION_ID = 0x5259504D  # "RYPM", so that other SQLite files are told apart
+APPLICATION_ID = 0x5259504D  # "RYPM"
+VERSION = 1
 
 PEOPLE = (
-    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """
     CREATE TABLE workers (
         number INTEGER PRIMARY KEY,
@@ -62,6 +60,7 @@ PEOPLE = (
         attempt TEXT NOT NULL,
         seen INTEGER NOT NULL,
         expires INTEGER NOT NULL,
+        connection TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (signature, attempt)
     ) WITHOUT ROWID
     """,
@@ -101,6 +100,7 @@ HITS = (
         submitted INTEGER NOT NULL DEFAULT 0 CHECK (submitted >= 0),
         completed INTEGER NOT NULL DEFAULT 0 CHECK (completed >= 0),
         question TEXT NOT NULL,
+        paused INTEGER,  -- the seconds that were left when it was paused
         CHECK (pending + submitted + completed <= max_assignments)
     )
     """,
@@ -137,6 +137,7 @@ ASSIGNMENTS = (
         approved INTEGER,
         rejected INTEGER,
         feedback TEXT,
+        seen INTEGER,
         CHECK ((status IN ('submitted', 'approved', 'rejected')) = (submitted IS NOT NULL)),
         CHECK ((submitted IS NULL) = (auto_approval IS NULL)),
         CHECK ((status = 'approved') = (approved IS NOT NULL)),
@@ -162,10 +163,6 @@ ASSIGNMENTS = (
     CREATE TRIGGER answer_of_accepted BEFORE INSERT ON answers
     WHEN (SELECT status FROM assignments WHERE id = NEW.assignment) IS NOT 'accepted'
     BEGIN SELECT RAISE(ABORT, 'only an accepted assignment takes an answer'); END
-    """,
-    """
-    CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
-    BEGIN SELECT RAISE(ABORT, 'an answer is never changed'); END
     """,
     """
     CREATE TRIGGER answer_removed BEFORE DELETE ON answers
@@ -271,10 +268,6 @@ QUALIFICATIONS = (
     "CREATE INDEX requests_of_worker ON qualification_requests (worker, type, number)",
 )
 
-CONNECTIONS = ("ALTER TABLE signatures ADD COLUMN connection TEXT NOT NULL DEFAULT ''",)
-
-UNUSED = ("DROP TABLE settings",)  # nothing was ever kept in it: keys and tokens are in market.json
-
 CHANGES = (
     "CREATE TABLE changes (number INTEGER NOT NULL)",  # how many durable changes there were (`hits.server.store.mark`)
     "INSERT INTO changes VALUES (0)",
@@ -282,7 +275,6 @@ CHANGES = (
 
 # Whoever sent a page may change it for a while, as long as no requester has seen it; what was sent before is kept.
 SECOND_THOUGHTS = (
-    "ALTER TABLE assignments ADD COLUMN seen INTEGER",
     """
     CREATE TABLE earlier_answers (
         number INTEGER PRIMARY KEY,
@@ -291,7 +283,6 @@ SECOND_THOUGHTS = (
         replaced INTEGER NOT NULL
     )
     """,
-    "DROP TRIGGER answer_changed",
     """
     CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
     WHEN NEW.assignment <> OLD.assignment
@@ -308,8 +299,6 @@ SECOND_THOUGHTS = (
     BEGIN SELECT RAISE(ABORT, 'an answer is never removed'); END
     """,
 )
-
-PAUSES = ("ALTER TABLE hits ADD COLUMN paused INTEGER",)  # the seconds that were left when a hit was paused
 
 TRAINED = (
     """
@@ -360,9 +349,4 @@ POLICIES = (
     "CREATE INDEX policy_actions_of_hit ON policy_actions (hit, number)",
 )
 
-FIRST = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS)
-SCHEMA = Schema(
-    "market file",
-    APPLICATION_ID,
-    (FIRST, CONNECTIONS, UNUSED, CHANGES, SECOND_THOUGHTS, PAUSES, TRAINED, POLICIES),
-)
+STATEMENTS = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS, *CHANGES, *SECOND_THOUGHTS, *TRAINED, *POLICIES)

@@ -1,5 +1,4 @@
 import re
-import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -245,22 +244,6 @@ def test_bundled_languages_have_the_same_texts() -> None:
             else:
                 assert read_interface(language, kind).language == "en"
                 assert language != "en"
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("labels", "label"), ("pairs", "comparison"), ("fives", "ranking")]
-)
-def test_templates_are_those_of_version_0_1_0_but_for_the_colours(name: str, kind: str) -> None:
-    """So the pages of an older market are shown in other languages, too."""
-    with tarfile.open(TESTS / "version_0_1_0" / "folders.tar.gz") as archive:
-        stream = archive.extractfile(f"asked/batches/{name}/template.html")
-        assert stream
-        old = stream.read().decode()
-    numbered = [int(number) for number in re.findall(r"\$\{text_([0-9]+)\}", old)]
-    interface = read_interface("en", Kind(kind), "de", "en")
-    slots, reference = max(numbered, default=0), "${reference}" in old
-    made = batch_template(Kind(kind), interface, slots=slots, reference=reference)
-    assert without_market_parts(made) == without_market_parts(old)
 
 
 def test_texts_are_never_read_as_a_template(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from answered import assignment, database
 from hits.compare.preferences import Preferences, read_preferences
 from hits.records import IdenticalPair
 from hits.results.answers import Results
-from rypt.database.answer_rows import REJECTED
+from hits.results.content import REJECTED
 from rypt.tails import sign_test
 
 # judgments for RYPT, for BLEU, for neither, and how many of the paper's 250 segments had them (Tables 1 and 2)

@@ -300,8 +300,12 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
         assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
         assert (second.status, second.facts["RequesterFeedback"]) == ("Rejected", "=nothing read")
         assert second.facts["RejectionTime"]
-        ((assignment, [bonus]),) = results.tables.bonuses().items()
-        assert (assignment, bonus[:2]) == (first.answer.assignment, (Decimal("0.25"), "thank you"))
+        ((assignment, [bonus]),) = results.bonuses().items()
+        assert (assignment, bonus.amount, bonus.reason) == (
+            first.answer.assignment,
+            Decimal("0.25"),
+            "thank you",
+        )
         numbers = campaign_numbers(results)
         assert (numbers.bonuses, numbers.fees, numbers.approved) == (Decimal("0.25"), 0, 1)
         stream = io.StringIO()
@@ -330,5 +334,5 @@ def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
             collect_into(results, made, tmp_path / "batch", market)
         assert sorted(c.segment for c in results.comparisons()) == ["0", "1"]
         results.add_identical("another batch", made.identical)
-        assert results.tables.count_identical() == 2  # the same pairs
+        assert results.count_identical() == 2  # the same pairs
         assert [report.worker for report in worker_reports(results)] == [results.comparisons()[-1].worker]

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hits.batches.kinds import kind_of
 from hits.records import Choice, Kind
 from hits.results.answers import Results
-from hits.results.content import Assignment, understand
-from rypt.database.answer_rows import APPROVED, REJECTED
-from rypt.database.audit import summary
+from hits.results.content import APPROVED, REJECTED, Assignment, understand
+from rypt.database.check import summary
 from rypt.database.exchange import merge
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
 from rypt.records import Judgment, Label, Span, Votes
@@ -265,7 +264,7 @@ def test_a_later_answer_replaces_an_earlier_one_and_the_history_stays() -> None:
     assert db.votes() == [votes("the patient", 0, 2, 0), votes("the patients", 0, 2, 0)]
     assert db.label("7", Span(0, 2), "the patient") == Label.NO
     assert db.count() == 6
-    labels = [row.label for row in results.tables.given_labels() if row.phrase == "the patient"]
+    labels = [row.label for row in results.given_labels() if row.phrase == "the patient"]
     assert labels == ["YES", "NO", "NO"]
     key = ("7", Span(0, 2), "the patient")
     assert [(w, a) for k, w, a in db.counted_answers() if k == key] == [("A1", Label.NO), ("A2", Label.NO)]
@@ -292,7 +291,7 @@ def test_a_later_comparison_of_the_same_systems_replaces_an_earlier_one_whatever
         ("A1", "bleu", Choice.A),
         ("A2", "rypt", Choice.EQUAL),
     ]
-    assert len(results.tables.given_comparisons()) == 3
+    assert len(results.given_comparisons()) == 3
 
 
 STEPS = st.lists(st.tuples(st.integers(1, 12), st.sampled_from(["YES", "NO", "NOT_SURE"])), max_size=12)
@@ -357,7 +356,6 @@ def test_excluded_workers_do_not_count_and_come_back(tmp_path: Path) -> None:
     assert not db.exclude("A1", "again")
     assert db.excluded() == {"A1": "YES to everything"}
     assert db.votes() == [votes("the patient", 0, 1, 0), votes("the patients", 0, 1, 0)]
-    assert db.votes(workers=["A1"]) == []
     assert (db.label("7", Span(0, 2), "the patient"), results.comparisons(), db.count()) == (Label.NO, [], 4)
     results.add([assignment(4, no | {"label_1": "YES"})])  # what comes later does not count either
     assert db.votes()[0] == votes("the patient", 0, 1, 0)

@@ -1,6 +1,5 @@
-"""Hits survive merging and JSONL: nothing that people gave is lost, whichever way databases are merged."""
+"""Answers to hits as JSONL: nothing that people gave is lost, whichever way campaigns are merged."""
 
-import io
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -10,12 +9,12 @@ import pytest
 
 from hits.records import Answer, IdenticalPair
 from hits.results.answers import Bonus, Results
-from hits.results.content import Assignment, understand_rows
-from rypt.database.answer_rows import APPROVED, REJECTED
-from rypt.database.exchange import export_jsonl, import_file, merge
+from hits.results.content import APPROVED, REJECTED, Assignment
+from hits.results.jsonl_file import export_answers, import_answers
+from rypt.database.exchange import merge
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
-from rypt.text import FormatError, InputError
+from rypt.text import InputError, open_output
 
 ITEM = {
     "item": "7-1",
@@ -75,39 +74,35 @@ def contents(db: JudgmentDatabase) -> dict[str, list[Any]]:
     return {table: sorted(map(repr, found)) for table, found in rows.items()}
 
 
-def exported(db: JudgmentDatabase) -> list[dict[str, Any]]:
-    stream = io.StringIO()
-    export_jsonl(db, stream)
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
-
-
-def test_a_merge_takes_everything_along(tmp_path: Path) -> None:
-    filled(tmp_path / "a.db").close()
-    target = database(tmp_path / "b.db")
-    found = merge(target, tmp_path / "a.db")
-    assert (found.added, found.others) == (
-        2,
-        5,
-    )  # three assignments, a pair with the same text, an excluded worker
-    with JudgmentDatabase(tmp_path / "a.db") as source:
-        assert contents(target) == contents(source)
-    before = contents(target)
-    assert merge(target, tmp_path / "a.db").others == 0
-    assert contents(target) == before
-    assert len(Results(target).comparisons()) == 2  # x over y, x over z
+def exported(db: JudgmentDatabase, path: Path) -> Path:
+    with open_output(path) as stream:
+        export_answers(Results(db), stream)
+    return path
 
 
 def test_jsonl_takes_everything_along(tmp_path: Path) -> None:
-    source = filled(tmp_path / "a.db")
-    with open(tmp_path / "all.jsonl", "w", encoding="utf-8") as stream:
-        export_jsonl(source, stream)
-    target = JudgmentDatabase(tmp_path / "b.db")
-    for expected in (5, 0):
-        assert import_file(target, tmp_path / "all.jsonl", understand=understand_rows).others == expected
+    source, target = filled(tmp_path / "a.db"), database(tmp_path / "b.db")
+    answers = exported(source, tmp_path / "a.jsonl.gz")
+    for expected in (3, 0):
+        assert import_answers(Results(target), answers).assignments == expected
+        assert merge(target, tmp_path / "a.db").others == (expected > 0)  # the excluded worker
         assert contents(target) == contents(source)
-    again = io.StringIO()
-    export_jsonl(target, again)
-    assert again.getvalue() == (tmp_path / "all.jsonl").read_text(encoding="utf-8")
+    assert len(Results(target).comparisons()) == 2  # x over y, x over z
+    assert (
+        exported(target, tmp_path / "b.jsonl").read_bytes()
+        == exported(source, tmp_path / "c.jsonl").read_bytes()
+    )
+
+
+def test_merged_judgments_of_rejected_work_do_not_count_before_their_assignments_come(tmp_path: Path) -> None:
+    source, target = filled(tmp_path / "a.db"), database(tmp_path / "b.db")
+    merge(target, tmp_path / "a.db")
+    assert (target.count(), target.count_counted()) == (2, 1)
+    import_answers(Results(target), exported(source, tmp_path / "a.jsonl"))
+    assert contents(target) == contents(source)
+    assert target.label("7", Span(0, 2), "the house") == Label.YES
+    Results(target).set_status("X2", APPROVED)
+    assert target.label("7", Span(0, 2), "the house") == Label.NO  # the later answer of the same worker
 
 
 @pytest.mark.parametrize(
@@ -118,11 +113,13 @@ def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str
         with database(tmp_path / f"{name}.db") as db:
             Results(db).add([assignment(1, status=status, RequesterFeedback=feedback)])
             Results(db).add_bonuses([("X1", [Bonus("X1", Decimal("0.10"), name)] if name == "one" else [])])
+            exported(db, tmp_path / f"{name}.jsonl")
     ways = []
     for order in (("one", "two"), ("two", "one")):
-        target = JudgmentDatabase(":memory:")
+        target = database()
         for name in order:
             merge(target, tmp_path / f"{name}.db")
+            import_answers(Results(target), tmp_path / f"{name}.jsonl")
         ways.append(contents(target))
         expected = APPROVED if APPROVED in (one, two) else REJECTED
         assert [a.status for a in Results(target).assignments()] == [expected]
@@ -131,43 +128,35 @@ def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str
     assert ways[0] == ways[1]
 
 
-def test_what_contradicts_stops_a_merge(tmp_path: Path) -> None:
-    filled(tmp_path / "a.db").close()
-    target = database(tmp_path / "b.db")
-    Results(target).add([assignment(1, "NO")])
-    before = contents(target)
-    with pytest.raises(FormatError, match="assignment X1 is there with another hit, worker or answer"):
-        merge(target, tmp_path / "a.db")
-    assert contents(target) == before
-
-
-def test_an_assignment_needs_somebody_who_can_read_it(tmp_path: Path) -> None:
-    with open(tmp_path / "all.jsonl", "w", encoding="utf-8") as stream:
-        export_jsonl(filled(tmp_path / "a.db"), stream)
-    target = database(tmp_path / "b.db")
-    with pytest.raises(
-        InputError, match=r"all\.jsonl:5: expected judgments and segments, found an assignment"
-    ):
-        import_file(target, tmp_path / "all.jsonl")
-    assert (target.count(), target.excluded()) == (0, {})
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"fields": {"label_1": "NO"}}, "assignment X1 is there with another hit, worker or answer"),
         ({"status": "Paid"}, "expected a status"),
         ({"fields": ["x"]}, "names and texts in the field fields"),
         ({"accepted": "soon"}, "whole number in the field accepted"),
         ({"worker": ""}, "worker id"),
         ({"bonuses": [{"amount": "much"}]}, "an amount of money"),
-        ({"columns": {**ITEM, "segment": "99"}}, "segment '99' is not in the database"),
+        ({"assignment": "X9", "hit": "H9", "columns": {**ITEM, "segment": "99"}}, "segment '99' is not in"),
     ],
 )
 def test_a_bad_record_stops_an_import(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    source = filled(tmp_path / "a.db")
-    first = next(record for record in exported(source) if "assignment" in record)
-    (tmp_path / "bad.jsonl").write_text(json.dumps({**first, **change}) + "\n", encoding="utf-8")
+    lines = exported(filled(tmp_path / "a.db"), tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    bad = json.dumps({**json.loads(lines[0]), **change})
+    (tmp_path / "bad.jsonl").write_text(f"{lines[1]}\n\n{bad}\n", encoding="utf-8")
     target = database(tmp_path / "b.db")
-    with pytest.raises(InputError, match=rf"bad\.jsonl:1: .*{message}"):
-        import_file(target, tmp_path / "bad.jsonl", understand=understand_rows)
-    assert (target.count(), list(Results(target).assignments())) == (0, [])
+    Results(target).add([assignment(1)])
+    before = contents(target)
+    with pytest.raises(InputError, match=rf"bad\.jsonl:3: .*{message}"):
+        import_answers(Results(target), tmp_path / "bad.jsonl")
+    assert contents(target) == before
+
+
+def test_reading_needs_no_tables_and_makes_none(tmp_path: Path) -> None:
+    database(tmp_path / "a.db").close()
+    with JudgmentDatabase(tmp_path / "a.db", readonly=True) as db:
+        results = Results(db)
+        assert (results.comparisons(), results.work(), results.workers()) == ([], [], set())
+        assert exported(db, tmp_path / "a.jsonl").read_bytes() == b""
+    with JudgmentDatabase(tmp_path / "a.db") as db:
+        assert not db.rows("SELECT 1 FROM sqlite_master WHERE name = 'hits'")

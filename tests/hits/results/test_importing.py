@@ -68,7 +68,7 @@ def test_a_batch_gives_the_columns_and_its_pairs_with_the_same_text(
     assert first.columns == batch.items[0].columns
     assert (first.facts["Title"], first.market) == (batch.settings.title, "mturk")
     assert [c for c in results.comparisons() if c.segment == "2"] == []
-    assert results.tables.count_identical("b7") == 1
+    assert results.count_identical("b7") == 1
 
 
 def test_the_annotation_names_the_item(tmp_path: Path, batch: Batch, results: Results) -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from hits.records import Answer, IdenticalPair, Kind
 from hits.results.answers import Bonus, Results
-from hits.results.content import Assignment
+from hits.results.content import REJECTED, Assignment
 from hits.results.numbers import campaign_numbers, comparison_agreement, label_agreement, seconds_seen, spent
-from rypt.database.answer_rows import REJECTED
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 

@@ -82,7 +82,7 @@ def test_the_reports_are_the_same(
     results = results_of(hits, compared, imported)
     if hits:
         results.db.exclude(hits[0][1], "test")
-    unread = Counter(row.worker for row in results.tables.left_out())
+    unread = Counter(row.worker for row in results.left_out())
     single = reports(
         read_replies(results),
         read_efforts(results),

@@ -7,10 +7,10 @@ import pytest
 from answered import assignment, database
 
 from hits.results.answers import Results
+from hits.results.content import REJECTED
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Limits
 from hits.results.workers import BonusPayment, bonus_payments, exclude_workers
-from rypt.database.answer_rows import REJECTED
 from rypt.text import RyptError
 
 

@@ -124,7 +124,7 @@ def test_the_list_of_a_system_with_a_longer_name_is_not_left_out(tmp_path):
     text = (campaign.folder / "rypt.toml").read_text()
     (campaign.folder / "rypt.toml").write_text(text.replace("s1.jsonl", "s3.v2.jsonl"))
     with campaign.database(readonly=False) as db, db.writing():
-        db.db.execute("UPDATE judgments SET origin = 's3.v2' WHERE origin = 's1'")
+        db.db.execute("UPDATE names SET name = 's3.v2' WHERE name = 's1'")
     found = analyze(Campaign.open(campaign.folder), judged_only=["s3"], splits=1, longest=1)
     assert found.held_out.groups == ["s2", "s3.v2", "s4"]
     assert "|judged_only:s3|" in found.signature

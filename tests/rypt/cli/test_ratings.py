@@ -28,7 +28,7 @@ def campaign(tmp_path: Path) -> Campaign:
     open_demo(folder)
     opened = Campaign.open(folder)
     with opened.database(readonly=False) as db:
-        db.db.execute("DELETE FROM judgments")
+        db.db.execute("DELETE FROM judgment_rows")
         db.db.commit()
     return opened
 

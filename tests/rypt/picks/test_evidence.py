@@ -192,7 +192,7 @@ def test_lists_are_named_after_systems_that_were_only_scored(folder):
     text = (folder / "rypt.toml").read_text()
     (folder / "rypt.toml").write_text(text.replace('"sys1.jsonl"', '"test.sys1.de.jsonl"'))
     with JudgmentDatabase(folder / "judgments.db") as db, db.writing():
-        db.db.execute("UPDATE judgments SET origin = 'hit-' || origin")
+        db.db.execute("UPDATE names SET name = 'hit-' || name WHERE id IN (SELECT origin FROM judgment_rows)")
     evidence = read(folder, way="rater")
     assert evidence.data.systems[1] == "sys1"
     assert not any(np.isnan(table[1]).any() for table in evidence.scores.raters.values())

@@ -14,8 +14,6 @@ from store_lives import YES, make_hit, make_worker
 
 from hits.server.store.base import MarketFileError
 from hits.server.store.mark import Mark
-from hits.server.store.schema import APPLICATION_ID, SCHEMA
-from hits.server.store.signatures import SignatureUse
 from hits.server.store.store import Store
 
 
@@ -136,27 +134,6 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
         for hit in store.hits.all(3):
             found = [one for one in stored.values() if one.hit == hit.id]
             assert hit.submitted == len(found) <= 3
-
-
-def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "market.db") as db:
-        for statement in SCHEMA.migrations[0]:
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute("PRAGMA user_version = 1")
-        db.execute("INSERT INTO signatures VALUES ('s', '', 100, 1000)")
-    db.close()
-    with Store(tmp_path / "market.db") as store:
-        assert (
-            store.signatures.note(SignatureUse("s", "10.0.0.1:1", "x", 101, 1000)) == 100
-        )  # used before, however it came
-        used, unused = (SignatureUse(name, "10.0.0.1:1", "x", 101, 1000) for name in "st")
-        assert store.signatures.note(used) == 100  # however it came
-        assert store.signatures.note(unused) is None
-    with sqlite3.connect(tmp_path / "market.db") as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
-        assert not db.execute("SELECT * FROM sqlite_master WHERE name = 'settings'").fetchall()
-    db.close()
 
 
 def filled(path: Path) -> None:
