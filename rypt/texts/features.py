@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rypt.text import FormatError, tokenize
 
@@ -12,9 +13,13 @@ def read_features(text: str) -> dict[str, float]:
     >>> read_features("LM0= -2.5 TM0= -1 -2 oov=1")
     {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
     """
+    words = tokenize(text)
+    single = _single_names(tuple(words[::2]))  # most lists: read in half the time
+    if single and len(words) == 2 * len(single) == 2 * text.count("=") and ":" not in text:
+        return dict(zip(single, _finite(words[1::2]), strict=True))
     values: list[str] = []
     named = {"F": values}
-    for word in tokenize(text):
+    for word in words:
         name, equals, value = word.rpartition("=")
         if equals or word[-1] == ":":
             name = name if equals else word[:-1]
@@ -30,6 +35,14 @@ def read_features(text: str) -> dict[str, float]:
     if len(features) < len(names):
         raise FormatError(f"the feature {next(n for n in names if names.count(n) > 1)} is there twice")
     return features
+
+
+@lru_cache(maxsize=256)
+def _single_names(words: tuple[str, ...]) -> list[str]:
+    """The names in ``Name= v Name= v``, where each has one value; none in any other field."""
+    names = [word[:-1] for word in words]
+    plain = all(word[-1] == "=" and name and "=" not in name for word, name in zip(words, names, strict=True))
+    return names if plain and len(set(names)) == len(names) else []
 
 
 def _finite(words: Sequence[str]) -> list[float]:
