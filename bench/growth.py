@@ -11,12 +11,10 @@ that between the two larger sizes: 1 is linear, and below 1 where the start of t
 import argparse
 import json
 import math
-import os
 import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,55 +74,6 @@ def cpu_seconds(command: str, folder: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def age(folder: Path) -> None:
-    """Let all files look settled: what changed within seconds is not kept; what was kept is of other files then."""
-    for path in [*folder.glob("*"), *folder.glob("c/*")]:
-        os.utime(path, (time.time() - 60, time.time() - 60))
-
-
-def keep_status(folder: Path) -> None:
-    """Have the status kept for files as they are."""
-    age(folder)
-    cpu_seconds("status c -q --json", folder)
-
-
-def add_a_judgment(folder: Path) -> None:
-    """Change the database by one judgment, as collecting does."""
-    keep_status(folder)
-    first = (folder / "judgments.jsonl").read_text().split("\n", 1)[0]
-    worker = f"another{time.time_ns()}"
-    (folder / "one.jsonl").write_text(
-        json.dumps({**json.loads(first), "worker": worker, "label": "NO"}) + "\n"
-    )
-    cpu_seconds("db import c one.jsonl -q", folder)
-
-
-def change_a_list(folder: Path) -> None:
-    """Change the candidates of every twentieth segment."""
-    keep_status(folder)
-    lines = (folder / "nbest").read_text().splitlines(keepends=True)
-    word = f"w{time.time_ns()}"
-    changed = [
-        line.replace(" ||| ", f" ||| {word} ", 1) if int(line.split(" ", 1)[0]) % 20 == 0 else line
-        for line in lines
-    ]
-    (folder / "nbest").write_text("".join(changed))
-
-
-def add_a_list(folder: Path) -> None:
-    """Add a list with 20 candidates of each segment, half of them new."""
-    name = f"more{time.time_ns()}"
-    keep_status(folder)
-    with open(folder / "nbest") as old, open(folder / name, "w") as new:
-        for number, line in enumerate(old):
-            if number % 10 == 0:
-                new.write(line.replace(" ||| ", f" ||| {name} ", 1))
-            elif number % 10 == 1:
-                new.write(line)
-    settings = (folder / "c/rypt.toml").read_text()
-    (folder / "c/rypt.toml").write_text(settings.replace('"../nbest",', f'"../nbest",\n    "../{name}",'))
-
-
 def nothing(folder: Path) -> None:
     """Leave everything as it is."""
 
@@ -132,9 +81,7 @@ def nothing(folder: Path) -> None:
 STEPS: dict[str, tuple[str, Callable[[Path], None]]] = {  # command, and what is done before it
     "init": ("init c --source source --trees trees --nbest nbest --references ref -q", nothing),
     "db import": ("db import c judgments.jsonl -q", nothing),
-    "status": ("status c -q --json", age),
-    "status again": ("status c -q --json", nothing),
-    "status, a judgment more": ("status c -q --json", add_a_judgment),
+    "status": ("status c -q --json", nothing),
     "queries": ("queries c -q -o queries.jsonl", nothing),
     "queries --select value": ("queries c --select value -q -o value.jsonl", nothing),
     "explain": ("explain 7 3 -C c", nothing),
@@ -143,8 +90,6 @@ STEPS: dict[str, tuple[str, Callable[[Path], None]]] = {  # command, and what is
     "score --pick best": ("score c --pick best -q", nothing),
     "tune, BLEU": ("tune nbest --references ref --weights weights --threads 1 -q -o tuned", nothing),
     "tune, RYPT": ("tune c --metric rypt --weights weights --threads 1 -q -o tuned", nothing),
-    "status, 5 % changed": ("status c -q --json", change_a_list),
-    "status, a list more": ("status c -q --json", add_a_list),
 }
 ONCE = ("init", "db import")  # what a second run could not do again
 

@@ -15,7 +15,7 @@ from rypt.scoring.phrase_keys import candidate_links
 from rypt.scoring.queries import queries
 from rypt.texts.nbest import read_candidates
 from rypt.texts.phrases import phrase_key, phrase_of
-from rypt.texts.treebank import attach_trees, parsed
+from rypt.texts.treebank import segments_with_trees
 
 HERE = Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "rypt" / "demo" / "data"
@@ -28,9 +28,9 @@ SEED = 4
 
 def main() -> None:
     """Write rypt/demo/data/judgments.jsonl, the same bytes on every run."""
-    segments = attach_trees(read_source(DEMO / "source.de"), DEMO / "trees.de")
-    trees = {segment.id: parsed(segment) for segment in segments}
-    candidates = read_candidates(DEMO / "nbest.en", {segment.id: segment for segment in segments})
+    parsed = segments_with_trees(read_source(DEMO / "source.de"), DEMO / "trees.de")
+    trees = {segment.id: tree for segment, tree in parsed}
+    candidates = read_candidates(DEMO / "nbest.en", {segment.id: segment for segment, _ in parsed})
     errors = [json.loads(line) for line in (HERE / "errors.jsonl").read_text(encoding="utf-8").splitlines()]
     verdicts: dict[tuple[str, int, int, str], list[bool]] = defaultdict(list)
     for candidate, error in zip(candidates, errors, strict=True):

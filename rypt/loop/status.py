@@ -8,8 +8,11 @@ Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop)
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from math import nan
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
@@ -289,12 +292,10 @@ def _count_labels(campaign: Campaign, db: JudgmentDatabase) -> tuple[Labels, flo
     observations = places.observe(scorer.counts)
     covered = coverage(observations, scoring.ties)
     unjudged = open_queries(places, candidates, max_len=scoring.max_len, case=db.case)
-    distinct: dict[str, set[tuple[int, int]]] = {}
-    several: set[str] = set()
-    for candidate, (yes, no, *_) in zip(candidates, model.stats(observations).tolist(), strict=True):
-        if candidate.segment in distinct:
-            several.add(candidate.segment)
-        distinct.setdefault(candidate.segment, set()).add((yes, no))
+    yes_and_no = model.stats(observations)[:, :2]
+    kinds = np.unique(np.column_stack([observations.segments, yes_and_no]), axis=0)[:, 0]
+    several = np.bincount(observations.segments, minlength=1) > 1
+    distinguished = (np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum())
     labels = Labels(
         judgments=db.count(),
         keys=db.count_keys(),
@@ -303,7 +304,7 @@ def _count_labels(campaign: Campaign, db: JudgmentDatabase) -> tuple[Labels, flo
         after=covered.after if candidates else None,
         open=len(unjudged),
     )
-    return labels, sum(len(distinct[name]) > 1 for name in several) / max(1, len(several)), unjudged
+    return labels, float(distinguished), unjudged
 
 
 def _count_asked(campaign: Campaign, unjudged: list[Query]) -> int:
@@ -335,14 +336,14 @@ def _compared(results: Results) -> Compared | None:
 
 
 def _people(db: JudgmentDatabase, results: Results) -> People:
-    reports = worker_reports(results)
+    reports, twice = worker_reports(results), db.count_repeated_keys()
     return People(
         workers=db.count_workers(),
         simulated=db.count_workers("simulation"),
         excluded=sorted(db.excluded()),
         bad=[report.worker for report in reports if report.verdict == "bad" and not report.excluded],
-        alpha=krippendorff_alpha(db.counted_answers(simulated=False)),
-        judged_twice=db.count_repeated_keys(),
+        alpha=krippendorff_alpha(db.counted_answers(simulated=False)) if twice else nan,
+        judged_twice=twice,
     )
 
 
