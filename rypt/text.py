@@ -79,34 +79,6 @@ def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
 
 
-def read_line_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[tuple[int, list[bytes]]]:
-    """Lines as they stand, with their ends and not decoded, in blocks of about ``size`` bytes; the number of the first.
-
-    A byte order mark at the beginning is left out.
-    """
-    first, read, block = 1, 0, list[bytes]()
-    with _open_bytes(path) as stream:
-        try:
-            for raw in stream:
-                block.append(raw if block or first > 1 else raw.removeprefix(codecs.BOM_UTF8))
-                read += len(raw)
-                if read >= size:
-                    yield first, block
-                    first, read, block = first + len(block), 0, []
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(path, first + len(block), f"expected a whole gzip file: {error}") from None
-    if block:
-        yield first, block
-
-
-def decoded_line(path: PathLike, number: int, raw: bytes) -> str:
-    """The text of a line without its end."""
-    try:
-        return raw.rstrip(b"\r\n").decode()
-    except UnicodeDecodeError as error:
-        raise InputError(path, number, f"expected UTF-8, found byte 0x{raw[error.start]:02x}") from None
-
-
 def read_bytes(path: PathLike) -> bytearray:
     """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
     data = bytearray()
