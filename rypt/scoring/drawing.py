@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rypt.scoring.explain import ExplainedNode, Explanation
@@ -15,15 +16,9 @@ COLOURS = {
     NO_UP: ("#b71c1c", "#ffebee"),
     UNKNOWN: ("#757575", "#ffffff"),
 }
-LEGEND = (
-    (YES, "YES"),
-    (YES_DOWN, "YES from above"),
-    (NO, "NO"),
-    (NO_UP, "NO from below"),
-    (UNKNOWN, "unknown"),
-)
+LEGEND = {YES: "YES", YES_DOWN: "YES from above", NO: "NO", NO_UP: "NO from below", UNKNOWN: "unknown"}
 FRONTIER = "thick border: asked about (frontier)"
-MARGIN, ROW, BOX, GAP = 20, 48, 24, 14
+MARGIN, TOP, ROW, BOX, GAP = 20, 70, 48, 24, 14
 WORD, NAME, SMALL = 14, 13, 12  # sizes of letters: of words, in boxes, of the heading and the legend
 NARROW = frozenset("fijlrt.,:;'’‘!|()[]/\\Iíìîïіїј·-")
 WIDE = frozenset("mwMWжмшщыюфњљџЖМШЩЫЮФЊЉЏДQOœæŒÆ%@&—…№„“”™")
@@ -31,38 +26,46 @@ STYLE = (
     "text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#212121}.word{font-size:14px}"
     ".small{font-size:12px;text-anchor:start}.edge{stroke:#9e9e9e;fill:none}.link{stroke:#90a4ae;stroke-dasharray:2 3}"
 )
-
-
-def escape(text: str) -> str:
-    """Text for XML, without the control characters that XML does not know."""
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text))
+Point = tuple[float, float]
 
 
 def as_svg(explanation: Explanation) -> str:
     """A self-contained SVG; a thick border marks the frontier, a dashed one a percolated label."""
-    columns, words, width = layout_of(explanation)
-    depths = row_numbers(explanation)
-    top = 70
-    source_y = top + (max(depths, default=0) + 1) * ROW + 10
-    candidate_y = source_y + 90
-    height = candidate_y + 30
-    places = [
-        place_of(node, columns, depth, top) for node, depth in zip(explanation.nodes, depths, strict=True)
+    nodes, candidate = explanation.nodes, explanation.candidate.tokens
+    source, source_width = _middles(_source_widths(explanation))
+    target, target_width = _middles([text_width(word) + GAP for word in candidate])
+    legend, legend_width = _legend()
+    heading = text_width(explanation.headline, SMALL)
+    width = max(source_width, target_width, heading, legend_width) + 2 * MARGIN
+    depths = _depths(nodes)
+    places = [_place(node, source, depth) for node, depth in zip(nodes, depths, strict=True)]
+    source_y = TOP + (max(depths, default=0) + 1) * ROW + 10
+    target_y = source_y + 90
+    size = f'width="{width:.0f}" height="{target_y + 30:.0f}"'
+    links = [
+        f'<path class="link" d="M{source[i]:.1f} {source_y + 6:.1f}L{target[j]:.1f} {target_y - 16:.1f}"/>'
+        for i, linked in enumerate(explanation.links)
+        for j in sorted(set(linked))
     ]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img"><title>{escape(explanation.headline)}</title><style>{STYLE}</style>',
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
-        f'<text class="small" x="{MARGIN}" y="22" style="font-weight:600">{escape(explanation.headline)}</text>',
-        *_legend(),
-        *_edges(explanation, places, source_y),
-        *_links(explanation, columns, words, source_y, candidate_y),
-        *(_box(explanation, node, place) for node, place in zip(explanation.nodes, places, strict=True)),
-        *_words(list(explanation.tree.tokens), columns, source_y),
-        *_words(explanation.candidate.tokens, words, candidate_y),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {target_y + 30:.0f}" {size} role="img">'
+        f"<title>{_escape(explanation.headline)}</title><style>{STYLE}</style>",
+        f'<rect {size} fill="#fff"/>',
+        f'<text class="small" x="{MARGIN}" y="22" style="font-weight:600">{_escape(explanation.headline)}</text>',
+        *legend,
+        *_edges(nodes, places, source_y),
+        *links,
+        *(_box(explanation, node, place) for node, place in zip(nodes, places, strict=True)),
+        *_words(explanation.tree.tokens, source, source_y),
+        *_words(candidate, target, target_y),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _escape(text: str) -> str:
+    """Text for XML, without the control characters that XML does not allow."""
+    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text))
 
 
 def text_width(text: str, size: float = WORD) -> float:
@@ -88,36 +91,23 @@ def _letter_width(letter: str) -> float:
     return 0.8 if letter.isupper() else 0.66
 
 
-def box_width(label: str) -> float:
-    """The width of the box of a constituent."""
+def _box_width(label: str) -> float:
     return max(30.0, text_width(label, NAME) + 12)
 
 
-def layout_of(explanation: Explanation) -> tuple[list[float], list[float], float]:
-    """The middles of the source words and of the candidate's words, and the width of the picture."""
-    words = explanation.candidate.tokens
-    columns, source_width = columns_of(column_widths(explanation))
-    places, candidate_width = columns_of([text_width(word) + GAP for word in words])
-    heading = text_width(explanation.headline, SMALL)
-    frontier = legend_places()[-1] - MARGIN + text_width(FRONTIER, SMALL)
-    return columns, places, max(source_width, candidate_width, heading, frontier) + 2 * MARGIN
-
-
-def column_widths(explanation: Explanation) -> list[float]:
+def _source_widths(explanation: Explanation) -> list[float]:
     """A column holds its token; the columns of a constituent together hold its box, so that no two boxes overlap."""
     widths = [text_width(token) + GAP for token in explanation.tree.tokens]
     for node in explanation.nodes:
         start, stop = node.constituent.span
-        room = (
-            sum(widths[start:stop]) - abs(widths[start] - widths[stop - 1]) / 2
-        )  # around the middle of the box
-        lacking = box_width(node.constituent.label) + 8 - room
+        around_middle = sum(widths[start:stop]) - abs(widths[start] - widths[stop - 1]) / 2
+        lacking = _box_width(node.constituent.label) + 8 - around_middle
         if lacking > 0:
             widths[start:stop] = [width + lacking / (stop - start) for width in widths[start:stop]]
     return widths
 
 
-def columns_of(widths: list[float]) -> tuple[list[float], float]:
+def _middles(widths: list[float]) -> tuple[list[float], float]:
     """The middle of each column, and the width of them all."""
     middles, at = [], float(MARGIN)
     for width in widths:
@@ -126,91 +116,71 @@ def columns_of(widths: list[float]) -> tuple[list[float], float]:
     return middles, at - MARGIN
 
 
-def legend_places() -> list[float]:
-    """Where each entry of the legend begins, and at last the words about the frontier."""
-    places = [float(MARGIN)]
-    for _, name in LEGEND:
-        places.append(places[-1] + 21 + text_width(name, SMALL) + 14)
-    return places
-
-
-def row_numbers(explanation: Explanation) -> list[int]:
-    """How far each constituent stands below the root; preterminals all stand in the lowest row."""
+def _depths(nodes: Sequence[ExplainedNode]) -> list[int]:
+    """The row of each constituent, counted from the root; all words are in the lowest."""
     depths: list[int] = []
-    for node in explanation.nodes:
+    for node in nodes:
         parent = node.constituent.parent
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
     lowest = max(depths, default=0)
     return [
         lowest if len(node.constituent.span) == 1 else depth
-        for node, depth in zip(explanation.nodes, depths, strict=True)
+        for node, depth in zip(nodes, depths, strict=True)
     ]
 
 
-def place_of(node: ExplainedNode, columns: list[float], depth: int, top: int) -> tuple[float, float]:
+def _place(node: ExplainedNode, columns: list[float], depth: int) -> Point:
     """The middle of a constituent's box."""
     span = node.constituent.span
-    return (columns[span.start] + columns[span.stop - 1]) / 2, top + depth * ROW + BOX / 2
+    return (columns[span.start] + columns[span.stop - 1]) / 2, TOP + depth * ROW + BOX / 2
 
 
-def _edges(explanation: Explanation, places: list[tuple[float, float]], source_y: float) -> list[str]:
-    lines = []
-    for node, (x, y) in zip(explanation.nodes, places, strict=True):
+def _edges(nodes: Sequence[ExplainedNode], places: list[Point], source_y: float) -> list[str]:
+    paths = []
+    for node, (x, y) in zip(nodes, places, strict=True):
         if node.constituent.parent >= 0:
-            above = places[node.constituent.parent]
-            bend = above[1] + BOX / 2 + 9
-            lines.append(
-                f'<path class="edge" d="M{above[0]:.1f} {above[1]:.1f}V{bend:.1f}H{x:.1f}V{y:.1f}"/>'
-            )
+            above_x, above_y = places[node.constituent.parent]
+            paths.append(f"M{above_x:.1f} {above_y:.1f}V{above_y + BOX / 2 + 9:.1f}H{x:.1f}V{y:.1f}")
         if len(node.constituent.span) == 1:
-            lines.append(f'<path class="edge" d="M{x:.1f} {y:.1f}L{x:.1f} {source_y - 16:.1f}"/>')
-    return lines
+            paths.append(f"M{x:.1f} {y:.1f}L{x:.1f} {source_y - 16:.1f}")
+    return [f'<path class="edge" d="{path}"/>' for path in paths]
 
 
-def _box(explanation: Explanation, node: ExplainedNode, place: tuple[float, float]) -> str:
+def _dash(state: int) -> str:
+    return ' stroke-dasharray="4 2"' if state in (YES_DOWN, NO_UP) else ""
+
+
+def _box(explanation: Explanation, node: ExplainedNode, place: Point) -> str:
     x, y = place
     stroke, fill = COLOURS[node.state]
-    width = box_width(node.constituent.label)
-    dash = ' stroke-dasharray="4 2"' if node.state in (YES_DOWN, NO_UP) else ""
+    width = _box_width(node.constituent.label)
     border = 3.5 if node.on_frontier else 1.2
     source = " ".join(explanation.tree.tokens[slice(*node.constituent.span)])
-    tooltip = (
-        f"{source} → {node.phrase.text if node.phrase else 'nothing'}: {node.mark} {node.tally}".rstrip()
-    )
+    phrase = node.phrase.text if node.phrase else "nothing"
+    tooltip = f"{source} → {phrase}: {node.mark} {node.tally}".rstrip()
     tooltip += f", penalty×share {node.cost}" if node.cost else ""
     return (
-        f'<g><title>{escape(tooltip)}</title><rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
-        f'height="{BOX}" rx="5" fill="{fill}" stroke="{stroke}" stroke-width="{border}"{dash}/>'
-        f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{escape(node.constituent.label)}</text></g>'
+        f'<g><title>{_escape(tooltip)}</title><rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
+        f'height="{BOX}" rx="5" fill="{fill}" stroke="{stroke}" stroke-width="{border}"{_dash(node.state)}/>'
+        f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{_escape(node.constituent.label)}</text></g>'
     )
 
 
-def _links(
-    explanation: Explanation, columns: list[float], words: list[float], source_y: float, candidate_y: float
-) -> list[str]:
+def _words(tokens: Sequence[str], columns: list[float], y: float) -> list[str]:
     return [
-        f'<path class="link" d="M{columns[source]:.1f} {source_y + 6:.1f}L{words[target]:.1f} {candidate_y - 16:.1f}"/>'
-        for source, targets in enumerate(explanation.links)
-        for target in sorted(set(targets))
-    ]
-
-
-def _words(tokens: list[str], columns: list[float], y: float) -> list[str]:
-    return [
-        f'<text class="word" x="{x:.1f}" y="{y:.1f}">{escape(token)}</text>'
+        f'<text class="word" x="{x:.1f}" y="{y:.1f}">{_escape(token)}</text>'
         for token, x in zip(tokens, columns, strict=True)
     ]
 
 
-def _legend() -> list[str]:
-    parts = []
-    *places, last = legend_places()
-    for x, (state, name) in zip(places, LEGEND, strict=True):
+def _legend() -> tuple[list[str], float]:
+    """What the colours mean, and the width of that."""
+    parts, x = [], float(MARGIN)
+    for state, name in LEGEND.items():
         stroke, fill = COLOURS[state]
-        dash = ' stroke-dasharray="4 2"' if state in (YES_DOWN, NO_UP) else ""
-        parts.append(
-            f'<rect x="{x:.0f}" y="34" width="16" height="12" rx="3" fill="{fill}" stroke="{stroke}"{dash}/>'
-        )
+        colours = f'fill="{fill}" stroke="{stroke}"{_dash(state)}'
+        parts.append(f'<rect x="{x:.0f}" y="34" width="16" height="12" rx="3" {colours}/>')
         parts.append(f'<text class="small" x="{x + 21:.0f}" y="44">{name}</text>')
-    parts.append(f'<text class="small" x="{last:.0f}" y="44">{FRONTIER}</text>')
-    return parts
+        x += 21 + text_width(name, SMALL) + 14
+    parts.append(f'<text class="small" x="{x:.0f}" y="44">{FRONTIER}</text>')
+    return parts, x - MARGIN + text_width(FRONTIER, SMALL)

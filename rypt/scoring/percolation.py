@@ -74,11 +74,9 @@ def percolate(tree: SourceTree, labels: Sequence[Label | str | None]) -> list[La
             f"expected a label or None for each of {len(tree.constituents)} constituents, got {len(labels)} labels"
         )
     given = {Label.YES: YES, Label.NO: NO}
-    states = np.array(
-        [given.get(Label.parse(label), UNKNOWN) if label else UNKNOWN for label in labels], np.int8
-    )
-    parents = np.array([c.parent for c in tree.constituents], dtype=np.int32)
-    firsts, offsets = np.array([0, len(parents)], np.int64), np.array([0, len(parents)], np.int64)
-    percolate_states(firsts, parents, np.zeros(1, np.int32), offsets, states, np.zeros(1, np.int64))
+    states = np.array([given.get(Label.parse(label or "?"), UNKNOWN) for label in labels], np.int8)
+    parents = np.array([c.parent for c in tree.constituents], np.int32)
+    whole = np.array([0, len(parents)])
+    percolate_states(whole, parents, np.zeros(1, np.int32), whole, states, np.zeros(1, np.int64))
     names = {YES: Label.YES, YES_DOWN: Label.YES, NO: Label.NO, NO_UP: Label.NO}
     return [names.get(int(state)) for state in states]
