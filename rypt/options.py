@@ -24,17 +24,8 @@ HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
 QUERY_FORMS = ("jsonl", "csv")
 PICKS = ("first", "best")
-PARSERS = ("stanza",)
-TREE_TOOLS = (*PARSERS, "fallback")  # what makes trees: parsers, or punctuation and length
-ALIGNERS = ("eflomal", "diagonal")  # the second is ours, and always at hand
 SEGMENTERS = ("auto", "icu", "none")  # what finds words where no space is between them
 TOKENS = ("auto", "make", "keep")  # whether texts are cut into tokens
-HEURISTICS = (
-    "grow-diag-final-and",
-    "intersection",
-    "union",
-)  # how both directions of an alignment are combined
-UNALIGNED = ("attach", "leave")  # what becomes of candidate words that no source word is linked with
 CASES = ("lower", "keep")
 BIASED = ("candidate", "judgment", "key", "label")
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from align import Links
+from rypt.texts.alignment import Links
 
 Words = Sequence[str]
 Alignment = tuple[tuple[int, int], ...]

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from align import align_corpus
 from arpa import train_arpa
 from model import LONGEST, DecoderError, read_sentences
 from phrases import phrase_table
+
+from rypt.texts.align import word_links
 
 
 def read_corpus(source: Path, target: Path) -> tuple[list[list[str]], list[list[str]]]:
@@ -37,7 +38,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 def train(source: Path, target: Path, output: Path, longest: int, rounds: int) -> None:
     """Write ``phrase-table`` and ``lm.arpa`` into the model folder."""
     sources, targets = read_corpus(source, target)
-    links = align_corpus(sources, targets, rounds)
+    links = word_links([(tuple(f), tuple(e)) for f, e in zip(sources, targets, strict=True)], rounds=rounds)
     try:
         output.mkdir(parents=True, exist_ok=True)
         write_lines(

@@ -105,11 +105,11 @@ def control_candidates(
 
 
 def align_references(campaign: Campaign, watch: Watch = unwatched) -> list[Links]:
-    """Links between each segment and its first reference, by the aligner that is installed.
+    """Links between each segment and its first reference, by our own aligner.
 
     The candidates help it to learn: a small campaign has few references. A person looks at what comes of it.
     """
-    from rypt.tools.aligners import align
+    from rypt.texts.align import align
 
     if not campaign.references:
         raise RyptError(f"{campaign.folder}: expected a campaign with references, of which controls are made")

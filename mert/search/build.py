@@ -17,7 +17,7 @@ from mert.search.shares import ShareFolder, Shares, SharesInFiles
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Metric, counted, parts_of
 from rypt.text import PathLike
-from rypt.tools.raw_texts import is_raw
+from rypt.texts.tokenizer import is_raw
 
 NEED = 5  # bytes of memory that a byte of a list takes while it is read and searched, at most
 BESIDES = 300 << 20  # bytes that a process needs besides its shares

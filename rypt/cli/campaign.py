@@ -85,7 +85,7 @@ def scoring_options(command: F) -> F:
     multiple=True,
     type=click.Path(),
     help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
-    "lists, a folder with a file of the same name for each list [made by rypt align].",
+    "lists, a folder with a file of the same name for each list [made].",
 )
 @click.option(
     "--references", multiple=True, type=FILE, help="Reference translations, one line for each segment."
@@ -180,8 +180,8 @@ def init(
     """
     from dataclasses import replace
 
+    from rypt.campaign.create import create_campaign
     from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings, Scoring
-    from rypt.tools.create_campaign import create_campaign
 
     campaign = create_campaign(
         folder,

@@ -133,7 +133,7 @@ def import_(
     )
     if texts is not None:
         from rypt.ratings.texts import collect_texts
-        from rypt.texts.segmenters import choose_segmenter
+        from rypt.texts.tokenizer import choose_segmenter
 
         collected = collect_texts(
             file,

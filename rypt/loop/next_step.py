@@ -88,8 +88,8 @@ def _loop(s: "CampaignStatus") -> NextStep | None:
 def _parse(s: "CampaignStatus") -> NextStep | None:
     if s.texts.parsed or s.progress.outputs:
         return None
-    why = "no segment has a parse: this makes trees, which [files] trees in rypt.toml names then"
-    return _step(why, "parse", "SOURCE", "-o", _inside(s, "source.trees"))
+    why = "no segment has a parse: a new campaign makes trees, or has those of a parser (--trees)"
+    return _step(why, "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST")
 
 
 def _decode(s: "CampaignStatus") -> NextStep | None:

@@ -5,7 +5,7 @@
 
     FOLDER/made_from.json     the file and the options it was made from
     FOLDER/texts              source.jsonl, systems, references, documents.jsonl (`rypt.ratings.texts`)
-    FOLDER/prepared           trees and links (`rypt.tools.create_campaign`)
+    FOLDER/prepared           trees and links (`rypt.campaign.create`)
     FOLDER/rypt.toml          the campaign, with judgments.db
     FOLDER/scores.jsonl       the raters' scores, written last
 
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import SETTINGS, Languages
 from rypt.options import check_option
@@ -29,8 +30,7 @@ from rypt.ratings.rating import Rating, Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, RatingTexts, collect_texts, human_systems
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import list_name
-from rypt.texts.segmenters import choose_segmenter
-from rypt.tools.create_campaign import create_campaign
+from rypt.texts.tokenizer import choose_segmenter
 
 FORMS = {"mqm": "lower", "esa": "higher"}  # which scores are better
 MADE_FROM, TEXTS, SCORES = "made_from.json", "texts", "scores.jsonl"

@@ -19,9 +19,8 @@ from rypt.ratings.labels import spelling
 from rypt.ratings.rating import Rating, Repairs, is_human
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder, plural, read_lines
 from rypt.texts.lists import list_name
-from rypt.texts.segmenters import HOW_TO_INSTALL, Segmenter, is_unspaced
-from rypt.texts.segmenters import is_installed as is_segmenter_installed
-from rypt.texts.tokenizer import tokens_of
+from rypt.texts.tokenizer import HOW_TO_INSTALL, Segmenter, is_unspaced, tokens_of
+from rypt.texts.tokenizer import is_installed as is_segmenter_installed
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
 _TEXTS = ("text", "reference", "candidate", "translation")  # names of the text in a record of a reference

@@ -127,9 +127,7 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
     """Put together all that is known about one candidate; ``votes`` are those of its segment."""
     tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
     if tree is None:
-        raise RyptError(
-            f"segment {candidate.segment} has no parse, so no tree to explain; `rypt parse` makes trees"
-        )
+        raise RyptError(f"segment {candidate.segment} has no parse, so no tree to explain")
     observations = scorer.observe([candidate])
     states, _ = observations.percolated(scorer.model.ties)
     links = candidate_links(candidate, tree)

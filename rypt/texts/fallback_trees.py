@@ -9,7 +9,7 @@
    conjunctions, auxiliaries) often begin a constituent. What is left are pairs of words and words.
 
 No language is asked for. Tokens are never cut: a Chinese or Thai word stays whole where it is one token
-(`rypt.texts.segmenters`). Where short words follow what they belong to, step 3 does no better than a cut in the middle.
+(`rypt.texts.tokenizer`). Where short words follow what they belong to, step 3 does no better than a cut in the middle.
 What these trees lose against those of a parser is measured by ``bench/fallback.py`` (docs/evidence.md).
 """
 

@@ -61,20 +61,6 @@ def expand_lists(
     return lists, [*links, *alignments[len(nbest) :]]
 
 
-def expand_outputs(nbest: Sequence[PathLike], outputs: Sequence[PathLike]) -> list[tuple[PathLike, PathLike]]:
-    """Each list with the file for its links; for a folder of lists the files are in the folder given for it."""
-    files: list[tuple[PathLike, PathLike]] = []
-    for path, output in zip(nbest, outputs, strict=True):
-        if not Path(path).is_dir():
-            files.append((path, output))
-        elif str(output) == "-" or Path(output).is_file():
-            raise InputError(path, None, f"expected a folder for the links of these lists, found {output}")
-        else:
-            lists = _files(path, "lists of candidates")
-            files += ((file, Path(output) / f"{list_name(file)}{LINKS}") for file in lists)
-    return files
-
-
 def _files(folder: PathLike, what: str) -> list[PathLike]:
     by_name: dict[str, PathLike] = {}
     try:

@@ -1,20 +1,34 @@
-"""Tokens of raw text, in any language, that spell it: every character but white space stands in one of them.
+"""Raw text, in any language, cut into tokens that spell it: every character but white space stands in one of them.
 
-Texts of evaluation campaigns are raw; trees, alignments and phrases need tokens. Words are runs of letters, marks and
-digits; a hyphen, an apostrophe or an underscore between two letters stays inside, and so do ``3.5``, ``10:30``,
-``example.com``, ``U.S.`` and ``Mathematik- und``. Clitics of English (``do n't``, ``can not``) and of Romance languages
-(``l' homme``) are cut off as treebanks have them. Scripts without spaces between words are cut by a segmenter
-(`rypt.texts.segmenters`); without one an ideograph or a kana is a token, and a run of Thai letters is. Any other
-character is a token; ``...``, ``--`` and other punctuation that repeats is one.
+    tokens_of("Die Kinder spielen.")       # ['Die', 'Kinder', 'spielen', '.']
+    is_raw(["Die Kinder spielen."])        # True: the full stop sticks to the word
+
+Words are runs of letters, marks and digits; a hyphen, an apostrophe or an underscore between two letters stays inside,
+and so do ``3.5``, ``10:30``, ``example.com``, ``U.S.`` and ``Mathematik- und``. Clitics of English (``do n't``, ``can
+not``) and of Romance languages (``l' homme``) are cut off as treebanks have them. Any other character is a token;
+``...``, ``--`` and other punctuation that repeats is one.
+
+Chinese, Japanese, Thai, Lao, Khmer and Burmese put no space between words. ICU (the extra ``segment``) finds words by
+dictionaries and frequencies of its own, the same for all languages that share a script, so no language is asked for.
+One version gives the same words everywhere: `Segmenter.signature` names it. Without a segmenter an ideograph or a kana
+is a token, and a run of Thai letters is.
 """
 
+import importlib.util
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
-from rypt.texts.segmenters import Segmenter, is_ideograph, is_mark, is_unspaced
+from rypt.options import SEGMENTERS, check_option
+from rypt.text import RyptError
 
+HOW_TO_INSTALL = "pip install 'rypt[segment]'"
+IDEOGRAPHS = [(0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3041, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)]
+IDEOGRAPHS += [(0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF)]
+SOUTH_EAST_ASIAN = ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
 ABBREVIATIONS = frozenset(("mr", "mrs", "ms", "dr", "prof", "st", "nr", "bzw", "ca", "usw", "vs"))
 _WORD = "[aA0][aA0m]*"
 _TOKEN = re.compile(
@@ -27,6 +41,37 @@ _ENCLITIC = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll)|(?<=\bcan)n
 _ELIDED = "[cdjlmnstv]|(?:jus|lors|puis|quoi)?qu|un|gl|(?:de|a|ne|da|su|que)ll|quest|anch|com|dov"
 _PROCLITIC = re.compile(rf"(?:{_ELIDED})['’](?=\w)", re.IGNORECASE)
 _RUN = re.compile(rf"z[zm]*|{_TOKEN.pattern}")  # a run of letters without spaces, or a token
+SAMPLE = 1000  # texts that decide whether a side is raw
+FINAL = frozenset(".!?…。！？؟।")
+PIECES = 0.1  # of all tokens: ▁ or @@ elsewhere is a slip, not a subword model
+LONGEST_MEAN = {
+    True: 5.0,
+    False: 12.0,
+}  # letters in a word on average: of ideographs and kana, of other scripts
+
+
+@dataclass(frozen=True, slots=True)
+class Segmenter:
+    """What cuts a run of letters without spaces into words; ``cut`` gives pieces that spell the run."""
+
+    name: str
+    version: str
+    cut: Callable[[str], Iterable[str]]
+
+    @property
+    def signature(self) -> str:
+        """Name and version, as signatures and `rypt.toml` have them."""
+        return f"{self.name}-{self.version}"
+
+    def words(self, run: str) -> list[str]:
+        """The words of a run; marks and joiners stay with what precedes them."""
+        words: list[str] = []
+        for piece in self.cut(run):
+            if words and all(is_mark(character) for character in piece):
+                words[-1] += piece
+            else:
+                words.append(piece)
+        return words
 
 
 def tokens_of(text: str, segmenter: Segmenter | None = None) -> list[str]:
@@ -90,3 +135,85 @@ def _shape(character: str) -> str:
 def _shape_in_runs(character: str) -> str:
     """The same, where all letters of scripts without spaces are (z)."""
     return "z" if is_unspaced(character) else _shape(character)
+
+
+def is_raw(texts: Iterable[str]) -> bool:
+    """Whether texts have to be cut into tokens: final punctuation sticks to words, or words are not apart."""
+    sample = list(islice((text for text in texts if text.strip()), SAMPLE))
+    tokens = [token for text in sample for token in text.split()]
+    if not tokens:
+        return False
+    if sum(token.startswith("▁") or token.endswith("@@") for token in tokens) > PIECES * len(tokens):
+        return True
+    ends = [text.split()[-1] for text in sample if text.rstrip()[-1] in FINAL]
+    attached = sum(len(token) > 1 and token[-2].isalnum() for token in ends)
+    return 2 * attached > len(ends) or _without_spaces(tokens)
+
+
+def _without_spaces(tokens: Sequence[str]) -> bool:
+    unspaced = [token for token in tokens if any(map(is_unspaced, token))]
+    if 3 * len(unspaced) < len(tokens):
+        return False
+    longest = LONGEST_MEAN[any(map(is_ideograph, "".join(unspaced[:50])))]
+    return sum(map(len, unspaced)) > longest * len(unspaced)
+
+
+def tokenized(text: str, segmenter: Segmenter | None = None) -> str:
+    """The tokens of a raw text, with a space between them.
+
+    >>> tokenized("▁Die ▁Kinder ▁spiel en.")
+    'Die Kinder spielen .'
+    """
+    return " ".join(tokens_of(join_pieces(text.split()), segmenter))
+
+
+def is_installed(name: str = "icu") -> bool:
+    """Whether a segmenter can be called here."""
+    return name == "icu" and importlib.util.find_spec("icu4py") is not None
+
+
+def choose_segmenter(name: str = "auto") -> Segmenter | None:
+    """The segmenter that a name asks for; "auto" takes one where it is installed, "none" takes none."""
+    check_option("segmenter", name, SEGMENTERS)
+    if name == "none" or (name == "auto" and not is_installed()):
+        return None
+    if not is_installed():
+        raise RyptError(f"the segmenter icu is not installed: {HOW_TO_INSTALL}")
+    return _icu()
+
+
+def _icu() -> Segmenter:
+    import icu4py
+    from icu4py.breakers import WordBreaker
+
+    return Segmenter("icu", icu4py.icu_version, lambda run: WordBreaker(run, "en"))
+
+
+@cache
+def is_mark(character: str) -> bool:
+    """Whether a character only changes the one before it: a combining mark, a joiner, a zero-width space."""
+    category = unicodedata.category(character)
+    return category[0] == "M" or category == "Cf"
+
+
+@cache
+def is_ideograph(character: str) -> bool:
+    """Whether a character is a letter of Chinese or Japanese."""
+    return _within(character, IDEOGRAPHS) and unicodedata.category(character)[0] == "L"
+
+
+@cache
+def is_unspaced(character: str) -> bool:
+    """Whether a character is a letter, or a number written like one, of a script without spaces between words.
+
+    >>> [is_unspaced(character) for character in "宙〇カไa한3。"]
+    [True, True, True, True, False, False, False, False]
+    """
+    category = unicodedata.category(character)
+    if _within(character, IDEOGRAPHS):
+        return category[0] in "LN"
+    return category[0] == "L" and _within(character, SOUTH_EAST_ASIAN)
+
+
+def _within(character: str, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= ord(character) <= last for first, last in ranges)

@@ -170,7 +170,7 @@ def test_tuning_makes_it_better(model: Path, tmp_path: Path) -> None:
     command += [f"{decode} --weights {{weights}} --nbest {{nbest}}", "--references", CORPUS / "dev.en"]
     command += ["--weights", INITIAL, "--folder", tmp_path / "run", "--max-iterations", 4, "--json"]
     result = json.loads(run(*command, "-o", tmp_path / "tuned"))
-    assert result["start_score"] == pytest.approx(50.9, abs=0.1)
+    assert result["start_score"] == pytest.approx(51.4, abs=0.1)
     assert result["score"] > 60
 
 

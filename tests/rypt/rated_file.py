@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rypt.tools import create_campaign
-from rypt.tools.aligners import AlignedLists
+from rypt.campaign import create
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 SOURCES = ("The house is red .", "We go home .")
@@ -34,17 +33,17 @@ def ratings_file(path: Path, raters: tuple[str, ...] = ("r1", "r2")) -> Path:
     return path
 
 
-def align_in_order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Put the aligner in place; the list gets the source of each call."""
+def align_in_order(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Put the aligner in place; the list gets the segments of each call."""
     calls = []
 
-    def align_lists(source, nbest, outputs, **options):
-        calls.append(str(source))
-        for path, output in zip(nbest, outputs, strict=True):
+    def align_lists(segments, lists, outputs, watch):
+        calls.append(sorted(segments))
+        for path, output in zip(lists, outputs, strict=True):
             lines = [json.loads(line)["candidate"].split() for line in path.read_text().splitlines()]
             links = [" ".join(f"{i}-{i}" for i in range(min(4, len(words)))) for words in lines]
             output.write_text("".join(f"{line}\n" for line in links))
-        return AlignedLists("eflomal", 1, 0)
+        return 1
 
-    monkeypatch.setattr(create_campaign, "align_lists", align_lists)
+    monkeypatch.setattr(create, "align_lists", align_lists)
     return calls

@@ -59,7 +59,7 @@ SECOND = replace(ANSWERED, name="2")
 @pytest.mark.parametrize(
     ("status", "command"),
     [
-        (changed(NEW, parsed=0), "rypt parse SOURCE -o c/source.trees"),
+        (changed(NEW, parsed=0), "rypt init c-2 --source SOURCE --nbest LIST"),
         (changed(NEW, candidates=0), "rypt init c-2 --source SOURCE --nbest LIST"),
         (changed(LABELLED, distinguished=0.007), "rypt queries c --select value --format csv -o ask.csv"),
         (

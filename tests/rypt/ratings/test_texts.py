@@ -15,7 +15,7 @@ from rypt.ratings.rating import ErrorSpan, Rating, Repairs, is_human
 from rypt.ratings.texts import collect_texts, read_references
 from rypt.text import InputError, RyptError
 from rypt.texts.fallback_trees import fallback_tree
-from rypt.texts.segmenters import Segmenter
+from rypt.texts.tokenizer import Segmenter
 
 ONE = Rating("7", "Ein Haus.", "A house.", "A", "r1", (), 0.0, line=2)
 TWO = replace(ONE, segment="8", source="Ja!\n“Gut”.", target='Yes!\u00a0"Good".', line=3)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rypt.text import InputError
-from rypt.texts.lists import expand_lists, expand_outputs, list_system
+from rypt.texts.lists import expand_lists, list_system
 
 
 def touch(folder: Path, *names: str) -> Path:
@@ -25,11 +25,6 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
         ["x.a", links / "A.0.align", links / "b.links", "y.a"],
     )
     assert expand_lists(["x"], ["a", "b"]) == (["x"], ["a", "b"])  # too many: said by whoever counts them
-    assert expand_outputs(["x", lists], ["-", "new"]) == [
-        ("x", "-"),
-        (lists / "A.0.jsonl.gz", Path("new/A.0.links")),
-        (lists / "b.jsonl", Path("new/b.links")),
-    ]
 
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
@@ -42,9 +37,6 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         expand_lists([touch(tmp_path / "empty")])
     with pytest.raises(InputError, match=r"found a\.jsonl and a\.txt"):
         expand_lists([touch(tmp_path / "twice", "a.jsonl", "a.txt")])
-    for output in ("-", lists / "a.jsonl"):
-        with pytest.raises(InputError, match="lists: expected a folder for the links of these lists"):
-            expand_outputs([lists], [output])
 
 
 def test_the_longest_name_that_fits_is_the_system() -> None:

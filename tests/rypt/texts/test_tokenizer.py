@@ -1,13 +1,24 @@
 """Tokens of raw text spell it, whatever it is, and are cut where treebanks cut."""
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rypt.ratings.labels import spelling, token_places, token_spelling
-from rypt.text import tokenize
-from rypt.texts.segmenters import Segmenter, choose_segmenter
-from rypt.texts.tokenizer import tokens_of
+from rypt.text import RyptError, tokenize
+from rypt.texts import tokenizer
+from rypt.texts.tokenizer import (
+    Segmenter,
+    choose_segmenter,
+    is_ideograph,
+    is_installed,
+    is_raw,
+    is_unspaced,
+    tokenized,
+    tokens_of,
+)
 from rypt.texts.trees import SourceTree
 
 ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我宇宙〇カな々กคน้า\u200bະខ្ကာ¡|<>{}lrbn"
@@ -77,3 +88,55 @@ def test_a_segmenter_changes_nothing_in_scripts_with_spaces(text: str, segmenter
 )
 def test_runs_that_a_segmenter_is_given(text: str, tokens: str) -> None:
     assert " ".join(tokens_of(text, WHOLE_RUNS)) == tokens
+
+
+@pytest.mark.skipif(not is_installed(), reason="icu4py is not installed (pip install 'rypt[segment]')")
+def test_words_of_icu() -> None:
+    segmenter = choose_segmenter("icu")
+    assert segmenter is not None
+    assert re.fullmatch(r"icu-\d+\.\d+", segmenter.signature)
+    for words in ("宇宙 大部分 知识", "這個 宇宙", "ผม อยาก ให้ จักรวาล", "ທຸກຄົນ ຄິດ", "គិត អំពី ចក្រវាល"):
+        assert segmenter.words(words.replace(" ", "")) == words.split()
+
+
+def test_marks_stay_with_the_word_before_them() -> None:
+    assert LETTERS.words("คน\u200bก\u0e49") == ["ค", "น\u200b", "ก\u0e49"]
+
+
+@given(st.text())
+def test_ideographs_are_letters_without_spaces(text: str) -> None:
+    assert all(is_unspaced(character) for character in text if is_ideograph(character))
+
+
+def test_without_icu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer, "is_installed", lambda name="icu": False)
+    assert choose_segmenter("auto") is choose_segmenter("none") is None
+    with pytest.raises(RyptError, match=r"the segmenter icu is not installed: pip install 'rypt\[segment\]'"):
+        choose_segmenter("icu")
+
+
+@pytest.mark.parametrize(
+    ("texts", "raw"),
+    [
+        (["Die Kinder spielen.", "Wo ?"], False),  # one of two is no majority
+        (["Die Kinder spielen.", "Wo?", "Da ."], True),
+        (["die Kinder spielen .", "er lebt in den U.S.", "ja ."], False),
+        (["▁die ▁Kin der ▁spielen ▁."], True),
+        (["die Kin@@ der spie@@ len ."], True),
+        (["我们能看到天上的星星", "他昨天买了一本新书"], True),
+        (["我们 能 看到 天上 的 星星 。"], False),
+        (["ฉันไปโรงเรียนทุกวัน"], True),
+        (["the word 我们 in a text without a full stop"], False),
+        (["هل هذا صحيح؟"], True),
+        (["", " "], False),
+    ],
+)
+def test_what_is_raw(texts: list[str], raw: bool) -> None:
+    assert is_raw(texts) is raw
+
+
+@pytest.mark.parametrize("text", ["Die Kinder spielen, ja?", "▁Die ▁Kin der ▁spiel en.", "Die Kin@@ der."])
+def test_what_was_cut_is_not_raw(text: str) -> None:
+    once = tokenized(text)
+    assert not is_raw([once])
+    assert tokenized(once) == once

@@ -3,12 +3,13 @@
 create_campaign("campaign", source="dev.de", nbest=["list.jsonl"], languages=Languages("de", "en"))
 
 FOLDER/prepared/source.jsonl       where texts are raw, their tokens; also lists/ and references/
-FOLDER/prepared/source.trees       by the parser that is installed, or from punctuation and length
-FOLDER/prepared/links/LIST.links   by the aligner that is installed, or by our own
+FOLDER/prepared/source.trees       from punctuation and length (`rypt.texts.fallback_trees`)
+FOLDER/prepared/links/LIST.links   by our own aligner (`rypt.texts.align`)
 """
 
+import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,15 +18,23 @@ from typing import Any
 from rypt.campaign.folder import Campaign, create, read_source
 from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
 from rypt.metrics.references import read_reference
-from rypt.options import PARSERS, TOKENS, check_option
-from rypt.records import Candidate
-from rypt.text import InputError, PathLike, Watch, new_folder, plural, unwatched
+from rypt.options import TOKENS, check_option
+from rypt.records import Candidate, Segment
+from rypt.text import InputError, PathLike, Watch, new_folder, open_output, plural, read_lines, unwatched
+from rypt.texts.align import align_lists
+from rypt.texts.fallback_trees import fallback_tree
+from rypt.texts.formats import RAW
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import has_links, not_in_source, read_list
-from rypt.texts.segmenters import choose_segmenter
-from rypt.tools.aligners import align_lists
-from rypt.tools.parsers import FALLBACK, is_installed, parse_source
-from rypt.tools.raw_texts import RawTexts, is_raw
+from rypt.texts.tokenizer import (
+    HOW_TO_INSTALL,
+    Segmenter,
+    choose_segmenter,
+    is_raw,
+    is_unspaced,
+    join_pieces,
+    tokenized,
+)
 
 PREPARED = "prepared"
 BETTER_TOKENS = "--tokens keep takes texts as they are"
@@ -176,7 +185,7 @@ class _Preparation:
         raw_lists = tokens == "make" or is_raw(raw.text for raw in _sample(texts.lists, names))
         if not raw_source and not raw_lists:
             return texts
-        raw = RawTexts(self.folder, choose_segmenter("auto") if self.languages.segmenter is None else None)
+        raw = _RawTexts(self.folder, choose_segmenter("auto") if self.languages.segmenter is None else None)
         if raw_source:
             texts = replace(texts, source=raw.source(segments))
         if raw_lists:
@@ -195,23 +204,89 @@ class _Preparation:
         return replace(texts, words_by=raw.words_by)
 
     def make_trees(self, source: PathLike) -> Path:
-        language = self.languages.source
-        tool = next((name for name in PARSERS if language and is_installed(name)), FALLBACK)
+        segments = read_source(source)
         path = self.folder / "source.trees"
-        parsed = parse_source(
-            source, path, tool=tool, language=None if tool == FALLBACK else language, watch=self.watch
-        )
-        how = "from punctuation and length" if tool == FALLBACK else f"by {tool}"
-        self.tell(f"{plural(parsed.segments, 'tree')} made {how}; {BETTER_TREES}")
+        with open_output(path) as stream:
+            for segment in self.watch(segments, "make trees"):
+                stream.write(f"{fallback_tree(segment.tokens)}\n")
+        self.tell(f"{plural(len(segments), 'tree')} made from punctuation and length; {BETTER_TREES}")
         return path
 
     def make_links(self, source: PathLike, lists: Sequence[PathLike]) -> list[Path]:
         (self.folder / "links").mkdir()
         outputs = [self.folder / "links" / f"{name}.links" for name in list_names(lists)]
-        aligned = align_lists(source, lists, outputs, watch=self.watch)
-        self.tell(f"{plural(aligned.candidates, 'candidate')} aligned by {aligned.aligner}; {BETTER_LINKS}")
+        segments = {segment.id: segment for segment in read_source(source)}
+        count = align_lists(segments, lists, outputs, self.watch)
+        self.tell(f"{plural(count, 'candidate')} aligned; {BETTER_LINKS}")
         return outputs
 
 
 def _sample(lists: Iterable[PathLike], names: Sequence[str]) -> Iterable[Candidate]:
     return (raw for path in lists for _, raw in read_list(path, names))
+
+
+@dataclass
+class _RawTexts:
+    """Writes tokenised copies of texts to a folder, and remembers whether some had no spaces between words."""
+
+    folder: Path
+    segmenter: Segmenter | None = None
+    unspaced: bool = False
+
+    def source(self, segments: Iterable[Segment]) -> Path:
+        """Copy segments, which keep their ids."""
+        path = self.folder / "source.jsonl"
+        with open_output(path) as stream:
+            for segment in segments:
+                stream.write(_line({"id": segment.id, "text": self._tokens(segment.text)}))
+        return path
+
+    def lists(self, paths: Mapping[str, PathLike], names: Sequence[str], watch: Watch) -> list[Path]:
+        """Copy lists under their names, with all that their lines hold, and the texts as they were."""
+        copies = [self.folder / "lists" / f"{name}.jsonl" for name in paths]
+        (self.folder / "lists").mkdir()
+        for path, copy in zip(paths.values(), copies, strict=True):
+            with open_output(copy) as stream:
+                for _, raw in read_list(path, names, watch):
+                    stream.write(_line(self._record(raw)))
+        return copies
+
+    def references(self, paths: Sequence[PathLike]) -> list[Path]:
+        """Copy references, a line each segment."""
+        if paths:
+            (self.folder / "references").mkdir()
+        copies = [self.folder / "references" / f"{number}.txt" for number, _ in enumerate(paths)]
+        for path, copy in zip(paths, copies, strict=True):
+            with open_output(copy) as stream:
+                stream.writelines(f"{self._tokens(line)}\n" for _, line in read_lines(path))
+        return copies
+
+    def _record(self, raw: Candidate) -> dict[str, object]:
+        record: dict[str, object] = {"id": raw.segment, "candidate": self._tokens(raw.text)}
+        record[RAW] = join_pieces(raw.text.split())
+        if raw.features:
+            record["features"] = dict(raw.features)
+        if raw.score is not None:
+            record["score"] = raw.score
+        return record | dict(raw.columns)
+
+    def _tokens(self, text: str) -> str:
+        self.unspaced = self.unspaced or any(map(is_unspaced, text))
+        return tokenized(text, self.segmenter)
+
+    @property
+    def words_by(self) -> str | None:
+        """The segmenter that found words, with its version; None where none did."""
+        return self.segmenter.signature if self.segmenter and self.unspaced else None
+
+    def how(self) -> str:
+        """How the words were found."""
+        if self.words_by:
+            return f"words found by {self.words_by}"
+        if self.unspaced:
+            return f"each character without spaces is a token: {HOW_TO_INSTALL} finds words"
+        return "punctuation cut off"
+
+
+def _line(record: Mapping[str, object]) -> str:
+    return f"{json.dumps(record, ensure_ascii=False)}\n"
