@@ -1,9 +1,9 @@
 """The complete run: decode, ask people about what is new, tune to their judgments, again (paper, section 8).
 
-    report = rypt.loop.run("campaign", budget="25.00")   # `runner` goes through the `steps`, `journal` remembers each
+    report = rypt.loop.run("campaign", budget="25.00")   # `runner` does the steps, `journal` records each
     report.write("best.weights")
 
-`status` and `next_step` report the state of a campaign, in a loop or by hand; `commands` are the equivalent commands.
+`status` and `next_step` report the state of a campaign, in a loop or by hand.
 """
 
 from typing import TYPE_CHECKING
