@@ -118,9 +118,7 @@ OF_POOL = ("paths", "pool", "unit", "seed", "quiet", *OF_TABLES)
     "--source", type=FILE, help="Of lists: the source segments, for the page and metrics that need them."
 )
 @click.option("--folder", type=FOLDER, help="With --from: the campaign's folder [named after the file].")
-@click.option(
-    "--language", help="With --from: parse the source, which is in this language [trees from punctuation]."
-)
+@click.option("--language", help="With --from: the language of the source, such as de, for pages.")
 @click.option("--batches", type=FILE, help="With --from esa: the JSON of the batches, for Appraise's CSV.")
 @click.option("--languages", "pair", metavar="SRC-TGT", help="With --from esa: take this language pair only.")
 @click.option(

@@ -43,7 +43,7 @@ class RatingsFile:
 
     ``form`` is ``mqm`` or ``esa``; ``batches`` and the language ``pair`` are for ESA (`rypt.ratings.esa`).
     ``references`` names human translations among the systems, ``reference_files`` files of others
-    (`rypt.ratings.texts.read_references`). ``language`` is that of the source, for a parser of it.
+    (`rypt.ratings.texts.read_references`). ``language`` is that of the source, for pages.
     """
 
     path: PathLike

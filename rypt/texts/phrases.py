@@ -6,7 +6,7 @@ is lower-cased (an option) and composed (NFC); punctuation stays.
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -49,13 +49,10 @@ def linked_positions(links: Links, source_size: int) -> list[list[int]]:
     return positions
 
 
-def phrase_of(
-    span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str], *, gap: str = "mark"
-) -> Phrase | None:
+def phrase_of(span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str]) -> Phrase | None:
     """The phrase of a constituent in a candidate; None when nothing is aligned with it.
 
-    ``linked`` comes from `linked_positions`. ``gap="words"`` writes one ``[Skip]`` for each word of a gap instead of
-    one ``[GAP]``.
+    ``linked`` comes from `linked_positions`.
 
     >>> linked = linked_positions(((0, 0), (1, 3)), source_size=2)
     >>> phrase_of(Span(0, 2), linked, ["the", "very", "old", "patient"]).text
@@ -64,10 +61,10 @@ def phrase_of(
     positions = sorted({target for source in range(span.start, span.stop) for target in linked[source]})
     if not positions:
         return None
-    return Phrase(phrase_at(positions, tokens, gap=gap), tuple(positions))
+    return Phrase(phrase_at(positions, tokens), tuple(positions))
 
 
-def phrase_at(positions: Sequence[int], tokens: Sequence[str], *, gap: str = "mark") -> str:
+def phrase_at(positions: Sequence[int], tokens: Sequence[str]) -> str:
     """The words of a candidate at some positions, as they are written there, with the gaps between them.
 
     >>> phrase_at([0, 3], ["The", "very", "old", "Patient"])
@@ -76,7 +73,7 @@ def phrase_at(positions: Sequence[int], tokens: Sequence[str], *, gap: str = "ma
     words = [tokens[positions[0]]]
     for before, position in pairwise(positions):
         if position > before + 1:
-            words += [GAP] if gap == "mark" else [SKIP] * (position - before - 1)
+            words.append(GAP)
         words.append(tokens[position])
     return " ".join(words)
 
@@ -108,15 +105,3 @@ def phrase_key(phrase: str, case: str = "lower") -> str:
 def normalize(text: str, case: str = "lower") -> str:
     """Text as keys hold it: composed, and lower-cased unless the case is kept."""
     return unicodedata.normalize("NFC", text.lower() if case == "lower" else text)
-
-
-def joined_keys(texts: Iterable[str], case: str) -> bytes:
-    """Many texts, normalised in one go, a line each: what the scorer's kernel reads."""
-    return normalized_lines("\n".join(texts).encode("utf-8", "surrogatepass"), case)
-
-
-def normalized_lines(data: bytes, case: str) -> bytes:
-    """Texts as keys hold them, in UTF-8, a line each."""
-    if data.isascii():
-        return data.lower() if case == "lower" else data
-    return normalize(data.decode("utf-8", "surrogatepass"), case).encode("utf-8", "surrogatepass")
