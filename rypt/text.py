@@ -254,4 +254,5 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("der  Patient wurde\\tisoliert .")
     ['der', 'Patient', 'wurde', 'isoliert', '.']
     """
-    return [token for token in text.replace("\t", " ").split(" ") if token]
+    tokens = text.replace("\t", " ").split(" ")
+    return [token for token in tokens if token] if "" in tokens else tokens

@@ -76,6 +76,8 @@ def _is_index(text: str) -> bool:
 
 def check_links(links: Links, source_size: int, target_size: int) -> None:
     """Refuse a link that points outside the source or the candidate."""
+    if not links or (max(links)[0] < source_size and max(target for _, target in links) < target_size):
+        return
     for source, target in links:
         if source >= source_size:
             raise FormatError(

@@ -68,6 +68,7 @@ def read_candidates(
     lexicon = lexicon or Lexicon()
     links = None if alignments is None else [line for _, line in read_lines(alignments)]
     candidates: list[Candidate] = []
+    sizes = {name: len(segment.tokens) for name, segment in segments.items()}
     index = -1
     lines = None if only is None or links is not None else _lines_of(path, only)
     for index, (number, candidate) in enumerate(read_list(path, list(segments), watch, lines=lines)):
@@ -83,8 +84,8 @@ def read_candidates(
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
         try:
-            size = len(segment.tokens)
-            check_links(parse_links(candidate.alignment or ""), size, len(candidate.tokens))
+            links_here = parse_links(candidate.alignment or "")
+            check_links(links_here, sizes[candidate.segment], len(candidate.tokens))
         except FormatError as error:
             where = (path, number) if alignments is None else (alignments, index + 1)
             given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
@@ -153,6 +154,8 @@ def aligned_candidate(candidate: Candidate, segment: Segment, lexicon: Lexicon) 
         raise FormatError(
             "expected an alignment: a field after the score, a derivation, or a file of links (--alignments)"
         )
+    if text is candidate.text and alignment is candidate.alignment:
+        return candidate
     return replace(candidate, text=text, alignment=alignment)
 
 
