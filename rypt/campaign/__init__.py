@@ -3,14 +3,14 @@
 >>> import tempfile
 >>> from pathlib import Path
 >>> import rypt
->>> from rypt.campaign.folder import create
+>>> from rypt.campaign.create import create_campaign
 >>> place = tempfile.TemporaryDirectory()
 >>> folder = Path(place.name)
 >>> _ = (folder / "source.de").write_text("das Haus brennt\\n")
 >>> _ = (folder / "source.trees").write_text("(S (NP (D das) (N Haus)) (V brennt))\\n")
 >>> _ = (folder / "list.nbest").write_text("0 ||| the house burns ||| lm= -3 ||| -3 ||| 0-0 1-1 2-2\\n")
 >>> texts = {"source": folder / "source.de", "trees": folder / "source.trees", "nbest": [folder / "list.nbest"]}
->>> _ = create(folder / "campaign", **texts)                 # what `rypt init` does
+>>> _ = create_campaign(folder / "campaign", **texts)        # what `rypt init` does
 >>> campaign = rypt.Campaign.open(folder / "campaign")
 >>> rypt.queries(campaign, max_len=2)
 Queries(2 queries about 1 segment, about $0.06)
@@ -25,5 +25,5 @@ ScoreReport(RYPT 0.8000, first candidates of 1 segments, 20.0% labelled, 60.0% a
 0.6
 >>> place.cleanup()
 
-`folder` opens and makes campaigns, `settings` is ``rypt.toml``, `asking` has the queries, `scoring` the scores.
+`create` makes campaigns, `folder` opens them, `settings` is ``rypt.toml``; then `queries` and `scoring`.
 """

@@ -1,26 +1,50 @@
-"""A campaign from texts alone: tokens, trees and word alignments that are not given are made, in ``FOLDER/prepared``.
+"""Making a campaign: tokens, trees and word alignments that are not given are made, in ``FOLDER/prepared``.
 
 create_campaign("campaign", source="dev.de", nbest=["list.jsonl"], languages=Languages("de", "en"))
 
 FOLDER/prepared/source.jsonl       where texts are raw, their tokens; also lists/ and references/
 FOLDER/prepared/source.trees       from punctuation and length (`rypt.texts.fallback_trees`)
 FOLDER/prepared/links/LIST.links   by our own aligner (`rypt.texts.align`)
+
+Other packages check the parts they add to a campaign, such as a decoder: each function of the entry-point group
+``rypt.checks`` is called with a new campaign.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
-from rypt.campaign.folder import Campaign, create, read_source
-from rypt.campaign.settings import SETTINGS, DecoderSettings, Languages
+from rypt.campaign.folder import Campaign, read_source
+from rypt.campaign.settings import (
+    SETTINGS,
+    CampaignSettings,
+    DecoderSettings,
+    Files,
+    Languages,
+    LoopSettings,
+    MarketSettings,
+    Scoring,
+    write_settings,
+)
 from rypt.metrics.references import read_reference
 from rypt.options import TOKENS, check_option
 from rypt.records import Candidate, Segment
-from rypt.text import InputError, PathLike, Watch, new_folder, open_output, plural, read_lines, unwatched
+from rypt.text import (
+    InputError,
+    PathLike,
+    RyptError,
+    Watch,
+    new_folder,
+    open_output,
+    plural,
+    read_lines,
+    unwatched,
+)
 from rypt.texts.align import align_lists
 from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.formats import RAW
@@ -37,6 +61,7 @@ from rypt.texts.tokenizer import (
 )
 
 PREPARED = "prepared"
+CHECKS = "rypt.checks"
 BETTER_TOKENS = "--tokens keep takes texts as they are"
 BETTER_TREES = "--trees takes the trees of any parser"
 BETTER_LINKS = "--alignments takes the links of any aligner"
@@ -64,6 +89,18 @@ class _Texts:
             self.words_by,
         )
 
+    def relative_to(self, folder: Path, lexicon: PathLike | None) -> Files:
+        """The files as a campaign's settings name them."""
+        texts = self.at(lambda path: os.path.relpath(path, folder))
+        return Files(
+            str(texts.source),
+            None if texts.trees is None else str(texts.trees),
+            list(map(str, texts.lists)),
+            list(map(str, texts.alignments)),
+            list(map(str, texts.references)),
+            None if lexicon is None else os.path.relpath(lexicon, folder),
+        )
+
 
 def create_campaign(
     folder: PathLike,
@@ -75,56 +112,73 @@ def create_campaign(
     references: Sequence[PathLike] = (),
     lexicon: PathLike | None = None,
     languages: Languages | None = None,
+    scoring: Scoring | None = None,
     decoder: DecoderSettings | None = None,
+    market: MarketSettings | None = None,
+    loop: LoopSettings | None = None,
+    case: str | None = None,
     tokens: str = "auto",
     watch: Watch = unwatched,
     tell: Callable[[str], None] = lambda message: None,
-    **settings: Any,
 ) -> Campaign:
-    """Make a campaign as `rypt.campaign.folder.create` does, with trees and alignments where none are given.
+    """Make a campaign from files, which stay where they are; everything is read and checked before it is written.
 
-    Lists have alignments if one candidate has links. ``tokens`` says whether texts are cut into tokens first: "make",
-    "keep", or "auto", where they are raw. Texts that have trees or links are kept, for these count their tokens.
-    Where something is wrong, nothing that was made is left.
+    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. Trees are
+    made where neither ``trees`` nor the source has any, and alignments where no candidate has links. ``tokens`` says
+    whether texts are cut into tokens first: "make", "keep", or "auto", where they are raw. Texts that have trees or
+    links are kept, because these count their tokens. The paths in ``decoder`` and ``market`` are relative to the new
+    folder. After an error nothing is left of what was made.
     """
     check_option("tokens", tokens, TOKENS)
-    made = Path(folder) / PREPARED
+    target, made = Path(folder), Path(folder) / PREPARED
     lists, alignments = expand_lists(nbest, alignments)
     texts = _Texts(source, trees, lists, alignments, references)
+    if not lists and not (decoder and decoder.command):
+        raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
+    _check_places(target, texts, lexicon)
+    languages = languages or Languages()
     with ExitStack() as on_error:
-        possible = lists or (decoder is not None and decoder.command)  # else `create` reports what is missing
-        if (
-            possible
-            and all(map(_exists, [source, *lists, *references]))
-            and not (Path(folder) / SETTINGS).exists()
-        ):
+        if all(
+            Path(path).is_file() for path in (source, *lists, *references)
+        ):  # `_check` reports one that is missing
             needs_trees = trees is None and not any(segment.tree for segment in read_source(source))
-            needs_links = _checked_lists(texts, watch) and not alignments and lexicon is None
+            needs_links = not alignments and lexicon is None and _have_no_links(texts, watch)
             if needs_trees or needs_links:
-                if not Path(folder).exists():
-                    on_error.callback(_remove_if_empty, Path(folder))
+                if not target.exists():
+                    on_error.callback(_remove_if_empty, target)
                 with new_folder(made) as building:
-                    preparation = _Preparation(building, languages or Languages(), watch, tell)
+                    preparation = _Preparation(building, languages, watch, tell)
                     texts = preparation.run(texts, needs_trees, needs_links, tokens)
                 on_error.callback(shutil.rmtree, made, ignore_errors=True)
                 texts = texts.at(lambda path: _moved(Path(path), building, made))
-        if texts.words_by:
-            languages = replace(languages or Languages(), segmenter=texts.words_by)
-        campaign = create(
-            folder,
-            source=texts.source,
-            trees=texts.trees,
-            nbest=texts.lists,
-            alignments=texts.alignments,
-            references=texts.references,
-            lexicon=lexicon,
-            languages=languages,
-            decoder=decoder,
-            watch=watch,
-            **settings,
+        settings = CampaignSettings(
+            texts.relative_to(target, lexicon),
+            scoring or Scoring(),
+            replace(languages, segmenter=texts.words_by or languages.segmenter),
+            decoder or DecoderSettings(),
+            market or MarketSettings(),
+            loop or LoopSettings(),
         )
+        campaign = Campaign(target, settings, watch)
+        _check(campaign)
+        target.mkdir(parents=True, exist_ok=True)
+        _open_database(campaign.path(settings.files.database), case, campaign.segments)
+        write_settings(settings, target)
         on_error.pop_all()
     return campaign
+
+
+def _check_places(target: Path, texts: _Texts, lexicon: PathLike | None) -> None:
+    """Refuse a folder with a campaign, and files that cannot be read again."""
+    if (target / SETTINGS).exists():
+        message = f"expected a folder without a campaign, found one with {SETTINGS}"
+        raise InputError(target, None, f"{message}; `rypt status {target}` says what is next")
+    if len(texts.alignments) not in (0, len(texts.lists)):
+        count = f"{len(texts.lists)}, found {len(texts.alignments)}"
+        raise RyptError(f"expected as many --alignments as --nbest, {count}")
+    others = [texts.source, texts.trees, lexicon]
+    if "-" in map(str, [*others, *texts.lists, *texts.alignments, *texts.references]):
+        raise RyptError("expected files that stay: a campaign reads them again, and standard input cannot be")
 
 
 def _moved(path: Path, old: Path, new: Path) -> Path:
@@ -136,12 +190,7 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _exists(path: PathLike) -> bool:
-    """Whether there is a file to read; `create` reports one that is missing."""
-    return Path(path).is_file()
-
-
-def _checked_lists(texts: _Texts, watch: Watch) -> bool:
+def _have_no_links(texts: _Texts, watch: Watch) -> bool:
     """Whether no candidate has links; then a mistake in lists or references is an error before anything is made."""
     names = [segment.id for segment in read_source(texts.source)]
     known = set(names)
@@ -157,6 +206,29 @@ def _checked_lists(texts: _Texts, watch: Watch) -> bool:
         if number is None:
             raise InputError(path, None, "expected candidates, found none")
     return bool(texts.lists)
+
+
+def _open_database(path: Path, case: str | None, segments: Sequence[Segment]) -> None:
+    """Make a judgment database, or open the one that is there, and add the segments that it lacks."""
+    from rypt.database.exchange import new_database
+    from rypt.database.judgments import JudgmentDatabase
+
+    with JudgmentDatabase(path, case=case) if path.exists() else new_database(path, case) as db:
+        db.add_segments(segments)
+
+
+def _check(campaign: Campaign) -> None:
+    """Read all files that a campaign names; the first mistake is an error."""
+    _ = campaign.references
+    if campaign.files.nbest and not campaign.candidates:
+        raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
+    if not any(campaign.trees.values()):
+        raise InputError(
+            campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)"
+        )
+    if campaign.settings.decoder.command or campaign.settings.decoder.weights:
+        for entry in entry_points(group=CHECKS):
+            entry.load()(campaign)
 
 
 @dataclass(frozen=True)

@@ -4,45 +4,29 @@
         rypt.toml       paths of the texts, and how to score
         judgments.db    segments and judgments
 
-Paths in ``rypt.toml`` are relative to the folder. Other packages check the parts they
-add to a campaign, such as a decoder: each function of the entry-point group ``rypt.checks`` is called with a new
-campaign.
+Paths in ``rypt.toml`` are relative to the folder; `rypt.campaign.create` makes one.
 """
 
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rypt.campaign.settings import (
-    SETTINGS,
-    CampaignSettings,
-    DecoderSettings,
-    Files,
-    Languages,
-    LoopSettings,
-    MarketSettings,
-    Scoring,
-    read_settings,
-    write_settings,
-)
+from rypt.campaign.settings import SETTINGS, CampaignSettings, Files, Scoring, read_settings
 from rypt.metrics.references import read_reference
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
-from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, plural, read_lines, unwatched
+from rypt.text import FormatError, InputError, PathLike, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
-from rypt.texts.lists import distinct, expand_lists, list_names
+from rypt.texts.lists import distinct, list_names
 from rypt.texts.nbest import read_candidates
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
 if TYPE_CHECKING:
     from rypt.database.judgments import JudgmentDatabase
-
-CHECKS = "rypt.checks"
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,91 +167,6 @@ class Campaign:
         if missing and self.files.nbest:
             lines.append(f"{plural(missing, 'segment')} without a candidate")
         return "\n".join(lines)
-
-
-def create(
-    folder: PathLike,
-    *,
-    source: PathLike,
-    trees: PathLike | None,
-    nbest: Sequence[PathLike],
-    alignments: Sequence[PathLike] = (),
-    references: Sequence[PathLike] = (),
-    lexicon: PathLike | None = None,
-    languages: Languages | None = None,
-    scoring: Scoring | None = None,
-    decoder: DecoderSettings | None = None,
-    market: MarketSettings | None = None,
-    loop: LoopSettings | None = None,
-    case: str | None = None,
-    watch: Watch = unwatched,
-) -> Campaign:
-    """Make a campaign from files, which stay where they are; everything is read and checked before it is written.
-
-    A folder in ``nbest`` stands for all lists in it, one in ``alignments`` for the files named like them. The paths in
-    ``decoder`` and ``market`` are relative to the new folder (`DecoderSettings.run_from_here`,
-    `MarketSettings.located_at`).
-    """
-    target = Path(folder)
-    nbest, alignments = expand_lists(nbest, alignments)
-    if (target / SETTINGS).exists():
-        message = f"expected a folder without a campaign, found one with {SETTINGS}"
-        raise InputError(folder, None, f"{message}; `rypt status {folder}` says what is next")
-    if not nbest and not (decoder and decoder.command):
-        raise RyptError("expected at least one list of candidates (--nbest), or what makes them (--decoder)")
-    if len(alignments) not in (0, len(nbest)):
-        raise RyptError(f"expected as many --alignments as --nbest, {len(nbest)}, found {len(alignments)}")
-    if "-" in map(str, (source, trees, lexicon, *nbest, *alignments, *references)):
-        raise RyptError("expected files that stay: a campaign reads them again, and standard input cannot be")
-
-    def relative(path: PathLike) -> str:
-        return os.path.relpath(path, target)
-
-    files = Files(
-        relative(source),
-        relative(trees) if trees is not None else None,
-        [relative(path) for path in nbest],
-        [relative(path) for path in alignments],
-        [relative(path) for path in references],
-        relative(lexicon) if lexicon is not None else None,
-    )
-    settings = CampaignSettings(
-        files,
-        scoring=scoring or Scoring(),
-        languages=languages or Languages(),
-        decoder=decoder or DecoderSettings(),
-        market=market or MarketSettings(),
-        loop=loop or LoopSettings(),
-    )
-    campaign = Campaign(target, settings, watch)
-    _check(campaign)
-    target.mkdir(parents=True, exist_ok=True)
-    _open_database(campaign.path(files.database), case, campaign.segments)
-    write_settings(campaign.settings, target)
-    return campaign
-
-
-def _open_database(path: Path, case: str | None, segments: Sequence[Segment]) -> None:
-    """Make a judgment database, or open the one that is there, and add the segments that it lacks."""
-    from rypt.database.exchange import new_database
-    from rypt.database.judgments import JudgmentDatabase
-
-    with JudgmentDatabase(path, case=case) if path.exists() else new_database(path, case) as db:
-        db.add_segments(segments)
-
-
-def _check(campaign: Campaign) -> None:
-    """Read all files that a campaign names; the first mistake is an error."""
-    _ = campaign.references
-    if campaign.files.nbest and not campaign.candidates:
-        raise InputError(campaign.path(campaign.files.nbest[0]), None, "expected candidates, found none")
-    if not any(campaign.trees.values()):
-        raise InputError(
-            campaign.path(campaign.files.source), None, "no segment has a parse (--trees gives them)"
-        )
-    if campaign.settings.decoder.command or campaign.settings.decoder.weights:
-        for entry in entry_points(group=CHECKS):
-            entry.load()(campaign)
 
 
 def read_source(path: PathLike, language: str | None = None) -> list[Segment]:

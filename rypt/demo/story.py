@@ -36,7 +36,8 @@ from mert.run import Stopping
 from mert.solve import SearchSettings
 from mert.tuning import tune_decoder
 from mert.weights import read_weights
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import explain_candidate, score
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings
 from rypt.demo.decoder import decode, read_pool
@@ -120,7 +121,7 @@ class Demo:
 
     def _create(self, folder: Path, name: str, lists: Sequence[Path], **settings: Any) -> Campaign:
         """A campaign of one part of the texts."""
-        return create(
+        return create_campaign(
             folder,
             source=self._text(f"{name}.de"),
             trees=self._text(f"{name}.trees"),

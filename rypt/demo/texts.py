@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import SETTINGS, Languages
 from rypt.database.exchange import import_file
 from rypt.text import InputError, open_output, read_lines
@@ -59,7 +60,7 @@ def open_demo(folder: Path) -> Campaign:
         folder.mkdir(parents=True, exist_ok=True)
         for name in SMALL:
             _copy(name, folder / name)
-        campaign = create(
+        campaign = create_campaign(
             folder,
             source=folder / "source.de",
             trees=folder / "trees.de",

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
@@ -27,4 +28,4 @@ def make_campaign(data: Path, folder: Path) -> Campaign:
     for system, lines in lists.items():
         (folder / f"{system}.jsonl").write_text("".join(lines), encoding="utf-8")
     nbest = [folder / f"{system}.jsonl" for system in sorted(lists)]
-    return create(folder, source=folder / "source.jsonl", trees=folder / "trees", nbest=nbest)
+    return create_campaign(folder, source=folder / "source.jsonl", trees=folder / "trees", nbest=nbest)

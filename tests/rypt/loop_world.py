@@ -16,7 +16,8 @@ import loop_decoder
 from store_lives import available
 
 from hits.server.store.store import Store
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
 from rypt.loop.runner import Loop
 
@@ -37,7 +38,7 @@ def make_campaign(
     (folder / "source").write_text("\n".join(words) + "\n")
     (folder / "trees").write_text("\n".join(trees) + "\n")
     (folder / "start.weights").write_text(loop_decoder.START)
-    create(
+    create_campaign(
         folder,
         source=folder / "source",
         trees=folder / "trees",

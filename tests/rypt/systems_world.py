@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.records import Judgment, Label
 
 TREE = "(S (NP (A a{n}) (B b)) (VP (C c) (D d)))"
@@ -52,7 +53,7 @@ def make(
         lists.append(folder / f"sys{s}.jsonl")
         records = [{"id": str(i), "candidate": text, "alignment": LINKS} for i, text in enumerate(own)]
         lists[-1].write_text("".join(json.dumps(record) + "\n" for record in records))
-    campaign = create(
+    campaign = create_campaign(
         folder,
         source=folder / "source",
         trees=folder / "trees",

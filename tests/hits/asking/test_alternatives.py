@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from hits.asking.alternatives import by_place, pages_of, read_reference_links
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.records import Query, Span
 from rypt.text import InputError
 
@@ -50,6 +51,6 @@ def test_reference_links_that_do_not_fit_are_named(
 
 def test_links_need_a_reference(demo_campaign: Path, tmp_path: Path) -> None:
     where = {name: demo_campaign / f"{name}.de" for name in ("source", "trees")}
-    bare = create(tmp_path / "bare", **where, nbest=[demo_campaign / "nbest.en"])
+    bare = create_campaign(tmp_path / "bare", **where, nbest=[demo_campaign / "nbest.en"])
     with pytest.raises(InputError, match="a campaign with a reference"):
         read_reference_links(demo_campaign / "reference.align", bare)

@@ -18,7 +18,8 @@ from hits.batches.page import fill, item_question
 from hits.batches.price import MTURK_FEES, NO_FEES, Fees, price
 from hits.records import Batch, BatchSettings, Kind
 from hits.simulate.page import ShownText, read_page
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile
 from rypt.campaign.settings import Languages
 from rypt.records import Judgment, Label, Span, Votes
@@ -316,7 +317,7 @@ def questions(batch: Batch) -> set[tuple[str, Span, str]]:
 def unjudged(demo_campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """The demo's texts, and nobody has judged anything."""
     where = {name: demo_campaign / f"{name}.de" for name in ("source", "trees")}
-    return create(tmp_path_factory.mktemp("bare") / "c", **where, nbest=[demo_campaign / "nbest.en"])
+    return create_campaign(tmp_path_factory.mktemp("bare") / "c", **where, nbest=[demo_campaign / "nbest.en"])
 
 
 def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
@@ -356,7 +357,7 @@ def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("das haus\n")
     (tmp_path / "t").write_text("(S (A das) (N haus))\n")
     (tmp_path / "n").write_text("0 ||| the house ||| f= 1 ||| 1 ||| 0-0 1-1\n")
-    one = create(tmp_path / "c", source=tmp_path / "s", trees=tmp_path / "t", nbest=[tmp_path / "n"])
+    one = create_campaign(tmp_path / "c", source=tmp_path / "s", trees=tmp_path / "t", nbest=[tmp_path / "n"])
     with pytest.raises(RyptError, match=r"no answer would change which candidates are best \(--select all"):
         make_label_batch(one, settings(), LabelOptions(select="value"))
     assert len(questions(make_label_batch(one, settings(), LabelOptions(control_share=0)))) == 1
@@ -397,7 +398,9 @@ def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
         lines = [f"0 ||| the {word} ||| ||| 0 ||| 0-0 1-1", "1 ||| a barking dog ||| ||| 0 ||| 0-0 1-1 1-2"]
         (tmp_path / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
         where = {name: tmp_path / name for name in ("source", "trees")}
-        return create(tmp_path / "c", **where, nbest=[tmp_path / "nbest"], languages=Languages("de", "ar"))
+        return create_campaign(
+            tmp_path / "c", **where, nbest=[tmp_path / "nbest"], languages=Languages("de", "ar")
+        )
 
     return make
 
@@ -435,7 +438,7 @@ def test_case_follows_the_database(hostile: Callable[[str], Campaign], tmp_path:
     campaign = hostile("House")
     folder = tmp_path / "keep"
     where = {name: tmp_path / name for name in ("source", "trees")}
-    kept = create(folder, **where, nbest=[tmp_path / "nbest"], case="keep")
+    kept = create_campaign(folder, **where, nbest=[tmp_path / "nbest"], case="keep")
     for opened, phrase in ((campaign, "the house"), (kept, "the House")):
         batch = make_label_batch(opened, settings(), LabelOptions(max_len=2, control_share=0))
         assert phrase in [item.columns["phrase_1"] for item in batch.items]

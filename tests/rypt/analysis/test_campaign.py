@@ -19,7 +19,8 @@ from rypt.analysis.campaign import (
 from rypt.analysis.held_out import Accuracies, CurvePoint
 from rypt.analysis.plot import plot_analysis
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.records import Judgment, Label, Span
 from rypt.text import RyptError
 
@@ -34,7 +35,7 @@ def make(folder, workers=("w",), systems=TEXTS):
     for system, text in TEXTS.items():
         line = {"id": "0", "candidate": text, "alignment": LINKS}
         (folder / f"{system}.jsonl").write_text(json.dumps(line) + "\n")
-    campaign = create(
+    campaign = create_campaign(
         folder / "campaign",
         source=folder / "source",
         trees=folder / "trees",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rypt.campaign.folder import Campaign, create, read_source
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign, read_source
 from rypt.campaign.settings import Languages
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Span
@@ -34,7 +35,7 @@ def make(texts, **changes):
         "nbest": [texts / "nbest"],
         "references": [texts / "ref"],
     }
-    return create(texts / "campaign", **(options | changes))
+    return create_campaign(texts / "campaign", **(options | changes))
 
 
 def test_made_and_opened_again(texts):
@@ -71,7 +72,7 @@ def test_a_source_that_changed_since_it_was_judged_is_refused(texts):
 
 def test_init_that_fails_at_its_end_can_be_run_again_and_keeps_judgments(texts, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(make.__globals__["create"].__module__ + ".write_settings", lambda *_: 1 / 0)
+        patch.setattr("rypt.campaign.create.write_settings", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make(texts)
     assert [path.name for path in (texts / "campaign").iterdir()] == ["judgments.db"]

@@ -8,7 +8,8 @@ import pytest
 from commands import run
 
 import rypt
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import ScoringChoices, campaign_scorer, explain_candidate
 from rypt.text import OptionError, RyptError
 
@@ -86,7 +87,9 @@ def systems(tmp_path: Path) -> Campaign:
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "last.jsonl").write_text('{"id": "1", "candidate": "z", "alignment": "0-0"}\n')
     files = [tmp_path / name for name in (*LISTS, "last.jsonl")]
-    return create(tmp_path / "campaign", source=tmp_path / "source", trees=tmp_path / "trees", nbest=files)
+    return create_campaign(
+        tmp_path / "campaign", source=tmp_path / "source", trees=tmp_path / "trees", nbest=files
+    )
 
 
 @pytest.mark.parametrize(

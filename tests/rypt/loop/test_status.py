@@ -15,7 +15,8 @@ from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.cli import program as cli
 from rypt.cli.status import status_text
 from rypt.loop.status import Compared, campaign_status
@@ -34,7 +35,7 @@ def fresh(tmp_path: Path) -> Path:
         "0 ||| x y z ||| ||| 0 ||| 0-0 1-1 2-2\n0 ||| x v z ||| ||| 0 ||| 0-0 1-1 2-2\n"
     )
     folder = tmp_path / "campaign"
-    create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "nbest"])
+    create_campaign(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=[tmp_path / "nbest"])
     return folder
 
 
@@ -167,7 +168,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
         (tmp_path / f"{name}.nbest").write_text("".join(lines))
     folder = tmp_path / "two"
     lists = [tmp_path / "A.nbest", tmp_path / "B.nbest"]
-    create(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists)
+    create_campaign(folder, source=tmp_path / "source", trees=tmp_path / "trees", nbest=lists)
     first = f"rypt hits make {folder} -o {folder}/batches/1 --kind comparison --assignments 5 --limit 20 --controls 0.2"
     assert status(folder).next.command == first
     rypt(*first.split()[1:-6], "--controls", "0", "--assignments", "2", "-q")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rypt.campaign.folder import Campaign, create
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.ratings.importing import (
     AGAIN,
@@ -56,7 +57,9 @@ def campaign(tmp_path: Path) -> Campaign:
         records = (json.dumps({"id": s, "candidate": t, "alignment": a}) + "\n" for s, t, a in lines)
         (tmp_path / f"{name}.jsonl").write_text("".join(records))
     nbest = [tmp_path / f"{name}.jsonl" for name in LISTS]
-    return create(tmp_path / "c", source=tmp_path / "source.jsonl", trees=tmp_path / "trees", nbest=nbest)
+    return create_campaign(
+        tmp_path / "c", source=tmp_path / "source.jsonl", trees=tmp_path / "trees", nbest=nbest
+    )
 
 
 def labels(campaign: Campaign) -> dict[tuple[str, str, str, str], str]:

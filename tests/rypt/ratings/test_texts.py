@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rypt.campaign.folder import create
+from rypt.campaign.create import create_campaign
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.rating import ErrorSpan, Rating, Repairs, is_human
 from rypt.ratings.texts import collect_texts, read_references
@@ -110,7 +110,7 @@ def test_every_rating_finds_its_texts_again(
     lists = [folder / f"t/systems/{name}.jsonl" for name in texts.systems]
     for path in lists:
         path.with_suffix(".links").write_text("0-0\n" * len(jsonl(path)))
-    campaign = create(
+    campaign = create_campaign(
         folder / "c",
         source=folder / "t/source.jsonl",
         trees=folder / "trees",
