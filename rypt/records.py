@@ -1,6 +1,6 @@
 """The nouns of the field: segments, spans, candidates, labels, judgments, queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -128,44 +128,6 @@ class Judgment:
     time: int | None = None
     weight: float = 1.0
     severity: float | None = None
-
-
-class CandidatePhrases(NamedTuple):
-    """Phrases of one candidate and the source spans they belong to; one object for all who judge the candidate."""
-
-    spans: list[Span]
-    phrases: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateJudgments:
-    """One worker's judgments of the phrases of one candidate: what a `Judgment` has, phrase by phrase."""
-
-    segment: str
-    keys: CandidatePhrases
-    labels: Sequence[Label]
-    severities: Sequence[float | None]
-    worker: str
-    origin: str = ""
-    source: str = "import"
-    time: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __iter__(self) -> Iterator[Judgment]:
-        for span, phrase, label, severity in zip(*self.keys, self.labels, self.severities, strict=True):
-            yield Judgment(
-                self.segment,
-                span,
-                phrase,
-                label,
-                self.worker,
-                self.origin,
-                self.source,
-                self.time,
-                severity=severity,
-            )
 
 
 SOURCES = ("hit", "import", "simulation")

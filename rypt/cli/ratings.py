@@ -8,7 +8,7 @@ import click
 
 from rypt.console import FILE, JSON, QUIET, talk, watcher
 from rypt.options import SEGMENTERS
-from rypt.ratings.rating import LEVELS, Policy, Raters, Repairs
+from rypt.ratings.rating import LEVELS, Policy, Repairs
 from rypt.text import open_output, plural
 
 
@@ -61,20 +61,6 @@ from rypt.text import open_output, plural
     "and texts.",
 )
 @click.option(
-    "--human",
-    "people",
-    multiple=True,
-    metavar="SYSTEM",
-    help="With --texts: a human translation that is not named like one.",
-)
-@click.option(
-    "--system",
-    "machines",
-    multiple=True,
-    metavar="SYSTEM",
-    help="With --texts: a system that is named like a human translation (ref, refA, Human-A).",
-)
-@click.option(
     "--segmenter",
     type=click.Choice(SEGMENTERS),
     default="auto",
@@ -99,8 +85,6 @@ def import_(
     texts: str | None,
     references: tuple[str, ...],
     reference_files: tuple[str, ...],
-    people: tuple[str, ...],
-    machines: tuple[str, ...],
     segmenter: str,
     as_json: bool,
     quiet: bool,
@@ -123,8 +107,8 @@ def import_(
         raise click.UsageError(
             "--scores, --rater and --exclude-rater are for an import; --texts imports nothing"
         )
-    if texts is None and (references or reference_files or people or machines):
-        raise click.UsageError("--reference, --references, --human and --system go with --texts")
+    if texts is None and (references or reference_files):
+        raise click.UsageError("--reference and --references go with --texts")
     from rypt.ratings.rated_campaign import FORMS, RatingsFile
 
     repairs = Repairs(file, strict)
@@ -140,8 +124,6 @@ def import_(
             ratings,
             references=references,
             reference_files=reference_files,
-            people=people,
-            machines=machines,
             repairs=repairs,
             segmenter=choose_segmenter(segmenter),
         )
@@ -165,7 +147,8 @@ def import_(
         file,
         ratings,
         Policy(severity, omissions),
-        Raters(frozenset(raters), frozenset(excluded)),
+        only_raters=raters,
+        excluded_raters=excluded,
         scores=scores,
         better=FORMS[form],
         repairs=repairs,

@@ -10,14 +10,13 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rypt.options import CASES, HOLD_OUT, check_option
-from rypt.records import CandidateJudgments, Judgment, Label, Segment, Span, Votes
+from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
 
@@ -192,10 +191,6 @@ class JudgmentDatabase:
             before = self.count()
             self.put(judgments)
             return self.count() - before
-
-    def add_candidates(self, judged: Iterable[CandidateJudgments]) -> int:
-        """Add the judgments of whole candidates in one transaction; return how many were not in the database."""
-        return self.add(chain.from_iterable(judged))
 
     def put(self, judgments: Iterable[Judgment], *, count_repeats: bool = False) -> None:
         """Inside a transaction: add judgments.

@@ -19,11 +19,7 @@ from rypt.ratings.rating import ErrorSpan, Rating, Repairs
 from rypt.records import Record
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
 
-SHOWN = (
-    "TGT",
-    "CHK",
-    "REF",
-)  # Appraise's types of items whose candidate is unchanged; BAD ones are broken on purpose
+SHOWN = ("TGT", "CHK", "REF")  # Appraise's items with unchanged candidates; BAD ones are broken on purpose
 TUTORIAL = "-tutorial"  # in the name of an Appraise document
 _BREAK = re.compile(r"</?br ?/?>")
 _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 document's name

@@ -10,22 +10,21 @@ Judgments are made segment by segment while they are added, in one transaction: 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rypt.campaign.folder import Campaign
-from rypt.database.judgments import JudgmentDatabase
+from rypt.database.judgments import SOURCE_CODES, JudgmentDatabase
 from rypt.ratings.labels import JudgedCandidate, spelling, token_spelling
-from rypt.ratings.rating import Policy, Raters, Rating, Repairs
+from rypt.ratings.rating import Policy, Rating, Repairs
 from rypt.ratings.texts import RatingTexts
-from rypt.records import Candidate, CandidateJudgments, Segment
+from rypt.records import Candidate, Judgment, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, plural
 from rypt.texts.lists import list_name, list_system
-from rypt.texts.phrases import phrase_key
 
 T = TypeVar("T")
 NO_SEGMENT = "no segment of the campaign has this source text"
@@ -38,19 +37,17 @@ AGAIN = "rated again later by the same rater"
 
 
 class Place(NamedTuple):
-    """The segment and the candidate that a rating is about."""
-
     segment: Segment
     candidate: Candidate
 
 
-Find = Callable[[Rating], Place | str]  # the place of a rating, or why there is none
+Find = Callable[[Rating], Place | str]  # what a rating is about, or why that is not in the campaign
 Matched = dict[tuple[str, str, str], tuple[Rating, Place]]  # by segment, system and rater
 
 
 @dataclass(slots=True)
 class RatingImport:
-    """Counts of what was imported from a file; ``scores`` is the number of scores written, if a file was named."""
+    """Counts of what was imported from a file; ``scores`` is None where no file of scores was named."""
 
     file: str
     ratings: int = 0
@@ -62,13 +59,11 @@ class RatingImport:
     systems: int = 0
     unmatched: dict[str, int] = field(default_factory=dict)
     unknown_severities: dict[str, int] = field(default_factory=dict)
-    repairs: dict[str, int] = field(default_factory=dict)
+    repairs: dict[str, int] | None = None
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        left_out = {"scores"} if self.scores is None else set()
-        left_out |= set() if self.repairs else {"repairs"}
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def __str__(self) -> str:
         lines = [
@@ -88,8 +83,9 @@ def import_ratings(
     path: PathLike,
     ratings: Sequence[Rating],
     policy: Policy | None = None,
-    raters: Raters | None = None,
     *,
+    only_raters: Collection[str] = (),
+    excluded_raters: Collection[str] = (),
     texts: RatingTexts | None = None,
     scores: PathLike | None = None,
     better: str = "lower",
@@ -100,19 +96,34 @@ def import_ratings(
 
     ``texts`` are those that the campaign was made of, if it was made from these ratings. ``repairs`` are those that
     reading the file made; they are counted, and listed in ``repairs_file``. Where one of these files cannot be written,
-    nothing is imported; nor where no rating matches, or where they contradict an import of the same ratings. ``better``
-    says whether lower or higher scores are better.
+    nothing is imported; nor where no rating matches. ``better`` says whether lower or higher scores are better.
+
+    Ratings that were imported with another policy are refused: both labels of a constituent would be votes.
     """
-    result = RatingImport(str(path), repairs=repairs.counts if repairs else {})
+    result = RatingImport(str(path), len(ratings), repairs=repairs.counts or None if repairs else None)
     with (
         nullcontext() if scores is None else open_output(scores) as stream,
         nullcontext() if repairs_file is None else open_output(repairs_file) as list_of_repairs,
     ):
         find = spelled_places(campaign, ratings) if texts is None else own_places(campaign, texts)
-        matched = match_ratings(campaign, ratings, raters or Raters(), find, result)
-        judged = judge_segments(campaign, matched, policy or Policy(), result)
-        with campaign.database(readonly=False) as db:
-            result.added = db.add_candidates(_of_one_policy(db, judged))
+        chosen = [
+            rating
+            for rating in ratings
+            if rating.rater not in excluded_raters and (not only_raters or rating.rater in only_raters)
+        ]
+        if len(chosen) < len(ratings):
+            result.unmatched[LEFT_OUT] = len(ratings) - len(chosen)
+        matched = match_ratings(campaign, chosen, find, result)
+        with campaign.database(readonly=False) as db, db.writing():
+            count, contradictions = db.count(), _contradictions(db)
+            db.put(judge_segments(campaign, matched, policy or Policy(), result))
+            result.added = db.count() - count
+            if other := _contradictions(db) - contradictions:
+                raise RyptError(
+                    f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings "
+                    "were imported with other options, or changed; to import them with other options, make another "
+                    "campaign"
+                )
         result.already = result.judgments - result.added
         used = [rating for rating, _ in matched.values()]
         result.matched = len(used)
@@ -135,14 +146,12 @@ def _score_line(rating: Rating, place: Place, better: str) -> str:
     return json.dumps({**record, "score": rating.score, "better": better}, ensure_ascii=False) + "\n"
 
 
-def match_ratings(
-    campaign: Campaign, ratings: Sequence[Rating], raters: Raters, find: Find, result: RatingImport
-) -> Matched:
+def match_ratings(campaign: Campaign, ratings: Sequence[Rating], find: Find, result: RatingImport) -> Matched:
     """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
-    reasons: Counter[str] = Counter()
+    reasons = Counter(result.unmatched)
     matched: Matched = {}
     for rating in campaign.watch(ratings, "match ratings", len(ratings)):
-        place = find(rating) if raters.take(rating.rater) else LEFT_OUT
+        place = find(rating)
         if isinstance(place, str):
             reasons[place] += 1
             continue
@@ -151,7 +160,7 @@ def match_ratings(
             reasons[AGAIN] += 1
         if key not in matched or (rating.time or 0) >= (matched[key][0].time or 0):
             matched[key] = rating, place
-    result.ratings, result.unmatched = len(ratings), dict(reasons.most_common())
+    result.unmatched = dict(reasons.most_common())
     if not matched:
         why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
         problem = f"expected ratings of this campaign's candidates: of {result.ratings}, {why}"
@@ -246,7 +255,7 @@ def spelled_places(campaign: Campaign, ratings: Iterable[Rating]) -> Find:
 
 def judge_segments(
     campaign: Campaign, matched: Matched, policy: Policy, result: RatingImport
-) -> Iterator[tuple[str, list[CandidateJudgments]]]:
+) -> Iterator[Judgment]:
     """The judgments that ratings imply, segment by segment.
 
     Ratings with marks that have no place among the tokens are counted, and removed from those that matched.
@@ -258,43 +267,26 @@ def judge_segments(
         tree = campaign.trees[segment]
         assert tree is not None
         judged: dict[int, JudgedCandidate] = {}
-        judgments: list[CandidateJudgments] = []
         for rating, place in matches:
             if rating.other_text:
                 continue
             if id(place.candidate) not in judged:
                 judged[id(place.candidate)] = JudgedCandidate(place.segment, tree, place.candidate)
             try:
-                judgments.append(judged[id(place.candidate)].judgments(rating, policy))
+                judgments = judged[id(place.candidate)].judgments(rating, policy)
             except FormatError:
                 result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
                 del matched[segment, rating.system, rating.rater]
-        result.judgments += sum(map(len, judgments))
-        yield segment, judgments
+                continue
+            result.judgments += len(judgments)
+            yield from judgments
 
 
-def _of_one_policy(
-    db: JudgmentDatabase, judged: Iterable[tuple[str, list[CandidateJudgments]]]
-) -> Iterator[CandidateJudgments]:
-    """Pass judgments on, unless the same ratings were imported with another policy: two labels of one mark.
-
-    Both in one database would be votes against each other. It is looked up in the transaction that adds them, so no
-    other process can come between, and an error takes all of them back.
-    """
-    other = 0
-    has_imports = bool(db.count_by_source().get("import"))
-    for segment, judgments in judged:
-        known = {
-            (j.span, j.phrase, j.worker, j.origin): j.label
-            for j in (db.judgments(segment) if has_imports else ())
-            if j.source == "import"
-        }
-        for j in chain.from_iterable(judgments) if known else ():
-            key = j.span, phrase_key(j.phrase, db.case), j.worker, j.origin
-            other += known.get(key, j.label) != j.label
-        yield from judgments
-    if other:
-        raise RyptError(
-            f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings were "
-            "imported with other options, or changed; to import them with other options, make another campaign"
+def _contradictions(db: JudgmentDatabase) -> int:
+    """How often a rater's ratings gave one phrase of a system two labels."""
+    sql = """
+        SELECT count(*) FROM (
+            SELECT 1 FROM judgment_rows WHERE source = ? GROUP BY phrase, worker, origin HAVING min(label) < max(label)
         )
+    """
+    return int(db.rows(sql, SOURCE_CODES["import"])[0][0])

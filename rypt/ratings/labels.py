@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from rypt.ratings.rating import ErrorSpan, Policy, Rating
-from rypt.records import Candidate, CandidateJudgments, CandidatePhrases, Label, Segment
+from rypt.records import Candidate, Judgment, Label, Segment, Span
 from rypt.scoring.phrase_keys import candidate_links
 from rypt.text import FormatError
 from rypt.texts.phrases import phrase_at
@@ -35,31 +35,25 @@ class JudgedCandidate:
         self.tokens = candidate.tokens
         linked = candidate_links(candidate, tree)
         targets = _targets(tree, [bits(positions) for positions in linked])
-        self.has_root = any(targets)
         aligned = [(c.span, target) for c, target in zip(tree.constituents, targets, strict=True) if target]
-        self.targets = [target for _, target in aligned]
-        self.sources = [(1 << span.stop) - (1 << span.start) for span, _ in aligned]
-        texts = {target: phrase_at(_positions(target), self.tokens) for target in set(self.targets)}
-        self.keys = CandidatePhrases(
-            [span for span, _ in aligned], [texts[target] for target in self.targets]
-        )
+        texts = {target: phrase_at(_positions(target), self.tokens) for _, target in aligned}
+        # span and phrase of each constituent, the tokens of its phrase, those of its span
+        self.constituents: list[tuple[Span, str, int, int]] = [
+            (span, texts[target], target, (1 << span.stop) - (1 << span.start)) for span, target in aligned
+        ]
         self._places: dict[tuple[str, str], CharacterPlaces | None] = {}
 
-    def judgments(self, rating: Rating, policy: Policy) -> CandidateJudgments:
+    def judgments(self, rating: Rating, policy: Policy) -> list[Judgment]:
         """The judgments that a rating implies; texts that the tokens do not spell are refused."""
-        labels = [Label.YES] * len(self.targets)
-        severities: list[float | None] = [None] * len(self.targets)
         errors, nowhere = self._errors(rating, policy)
-        if errors:
-            for i, (target, source) in enumerate(zip(self.targets, self.sources, strict=True)):
-                penalties = [penalty for on, of, penalty in errors if on & target or of & source]
-                if penalties:
-                    labels[i], severities[i] = Label.NO, round(sum(penalties), 6)
-        if nowhere and self.has_root:
-            labels[0], severities[0] = Label.NO, round((severities[0] or 0.0) + sum(nowhere), 6)
-        return CandidateJudgments(
-            self.segment.id, self.keys, labels, severities, rating.rater, rating.system, time=rating.time
-        )
+        judgments = []
+        for i, (span, phrase, target, source) in enumerate(self.constituents):
+            penalties = [penalty for on, of, penalty in errors if on & target or of & source]
+            penalties += nowhere if i == 0 else []  # the whole segment
+            label, severity = (Label.NO, round(sum(penalties), 6)) if penalties else (Label.YES, None)
+            who = rating.rater, rating.system, "import", rating.time
+            judgments.append(Judgment(self.segment.id, span, phrase, label, *who, severity=severity))
+        return judgments
 
     def _errors(self, rating: Rating, policy: Policy) -> tuple[list[tuple[int, int, float]], list[float]]:
         """The tokens of each error on both sides, with its penalty; and the penalties of errors without a place."""

@@ -79,8 +79,7 @@ def read_mqm(
     texts = _CommonTexts(rated)
     groups: dict[tuple[str, ...], list[_Line]] = {}  # of one rater about one output in one pairing
     for line in rated:
-        source = "" if repairs.strict else texts.source(line)
-        key = line.pairing, line.row["system"], *line.segment, line.row["rater"], source
+        key = line.pairing, line.row["system"], *line.segment, line.row["rater"], texts.source(line)
         groups.setdefault(key, []).append(line)
     ratings = [_rating(group, texts, repairs) for group in groups.values()]
     repairs.require(len(ratings))
@@ -235,8 +234,10 @@ class _Edit:
         places = [
             (near - at - len(words) if at < near else at - near, at) for at in (before, after) if at >= 0
         ]
-        distance, at = min(places, default=(0, -1)) if words else (0, -1)
-        return (at, at + len(words)) if at >= 0 and (distance <= NEAR or len(words) >= LONG) else None
+        if not words or not places:
+            return None
+        distance, at = min(places)
+        return (at, at + len(words)) if distance <= NEAR or len(words) >= LONG else None
 
 
 class _CommonTexts:
@@ -255,12 +256,11 @@ class _CommonTexts:
         return line.row["system"], line.segment, self.source(line)
 
     def source(self, line: _Line) -> str:
-        """The commonest source of the line's segment, or its own where that is another one."""
+        """The commonest source of the line's segment, or its own where the two have little in common."""
         common = self._sources[line.segment]
         return common if self.are_alike(line.source, common) else line.source
 
     def target(self, line: _Line) -> str:
-        """The commonest target of the line's output."""
         return self._targets[self._output(line)]
 
     def are_alike(self, text: str, common: str) -> bool:
@@ -279,7 +279,7 @@ class _CommonTexts:
 
 
 def _commonest(seen: Iterator[tuple[Hashable, str, str]]) -> dict[Hashable, str]:
-    """The commonest text of each item, from items, texts and raters."""
+    """For each item the text that most raters saw."""
     counts: dict[Hashable, dict[str, Counter[str]]] = {}
     for item, text, rater in seen:
         counts.setdefault(item, {}).setdefault(text, Counter())[rater] += 1
@@ -292,17 +292,12 @@ def _commonest(seen: Iterator[tuple[Hashable, str, str]]) -> dict[Hashable, str]
 def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Rating:
     first = group[0]
     row = first.row
-    common = {"source": first.source, "target": first.target}
-    if not repairs.strict:
-        common = {"source": texts.source(first), "target": texts.target(first)}
+    common = {"source": texts.source(first), "target": texts.target(first)}
     errors: list[ErrorSpan] = []
     for line in group:
         for side in SIDES:
-            text = getattr(line, side)
-            if text != common[side]:
-                problem = f"the {side} is another one than on line {first.number}, of the same rating"
-                if not repairs.strict and text == getattr(first, side):
-                    problem = f"the {side} is another one than most lines have"
+            if getattr(line, side) != common[side]:
+                problem = f"the {side} is another one than most lines have"
                 repairs.add(line.number, f"{side}-differs", problem, "taken as the commonest one")
         errors += _errors(line, common, texts, repairs, len(errors) + 1)
     other_text = not any(texts.are_alike(line.target, common["target"]) for line in group)
@@ -380,12 +375,10 @@ def marks(text: str) -> tuple[list[Place], list[tuple[str, str]]]:
         at = mark.start() - removed
         removed += len(mark[0])
         opens = mark[0] == "<v>"
-        if opens != (depth == 0):
+        if opens == (depth > 0):
             kind = "mark-nested" if opens else "mark-not-opened"
-            if opens or depth == 0:
-                slips.append(
-                    (kind, f"expected <v>…</v> in pairs, found {mark[0]} at column {mark.start() + 1}")
-                )
+            problem = f"expected <v>…</v> in pairs, found {mark[0]} at column {mark.start() + 1}"
+            slips.append((kind, problem))
         if opens:
             start, stop = (at, -1) if depth == 0 else (start, stop)
             depth += 1

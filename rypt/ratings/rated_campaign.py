@@ -27,7 +27,7 @@ from rypt.ratings.esa import of_languages, read_esa
 from rypt.ratings.importing import import_ratings
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Rating, Repairs
-from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, RatingTexts, collect_texts, human_systems
+from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, collect_texts, human_systems
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import list_name
 from rypt.texts.tokenizer import choose_segmenter
@@ -55,11 +55,10 @@ class RatingsFile:
     pair: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """What a folder made from it must have been made from, for JSON."""
-        files = {
-            name: _digest(path) for name, path in (("file", self.path), ("batches", self.batches)) if path
-        }
-        files |= {f"reference {list_name(path)}": _digest(path) for path in self.reference_files}
+        """Everything that a campaign made from it depends on, as ``made_from.json`` has it."""
+        paths = {"file": self.path, "batches": self.batches}
+        paths |= {f"reference {list_name(path)}": path for path in self.reference_files}
+        files = {name: _digest(path) for name, path in paths.items() if path}
         return {
             "form": self.form,
             "files": files,
@@ -69,7 +68,6 @@ class RatingsFile:
         }
 
     def read(self, repairs: Repairs, watch: Watch = unwatched) -> list[Rating]:
-        """All ratings; ``repairs`` takes what had to be mended."""
         lines = watch(read_lines(self.path), f"read {self.path}", None)
         if self.form == "mqm":
             return read_mqm(self.path, lines, repairs)
@@ -125,7 +123,6 @@ def make_rated_campaign(
 
 
 def _make(target: Path, file: RatingsFile, ratings: list[Rating], watch: Watch, tell: Tell) -> Campaign:
-    """Make what a folder lacks."""
     texts = collect_texts(
         file.path,
         ratings,
@@ -140,7 +137,16 @@ def _make(target: Path, file: RatingsFile, ratings: list[Rating], watch: Watch, 
     if (target / SETTINGS).exists():
         campaign = Campaign.open(target, watch)
     else:
-        campaign = _create(target, file, texts, watch, tell)
+        campaign = create_campaign(
+            target,
+            source=target / TEXTS / SOURCE,
+            nbest=[target / TEXTS / SYSTEMS],
+            references=[target / TEXTS / REFERENCES / f"{name}.txt" for name in texts.references],
+            languages=Languages(file.language) if file.language else None,
+            tokens="keep",
+            watch=watch,
+            tell=tell,
+        )
     tell("importing judgments")
     result = import_ratings(
         campaign, file.path, ratings, texts=texts, scores=target / SCORES, better=FORMS[file.form]
@@ -149,27 +155,18 @@ def _make(target: Path, file: RatingsFile, ratings: list[Rating], watch: Watch, 
     return campaign
 
 
-def _create(target: Path, file: RatingsFile, texts: RatingTexts, watch: Watch, tell: Tell) -> Campaign:
-    return create_campaign(
-        target,
-        source=target / TEXTS / SOURCE,
-        nbest=[target / TEXTS / SYSTEMS],
-        references=[target / TEXTS / REFERENCES / f"{name}.txt" for name in texts.references],
-        languages=Languages(file.language) if file.language else None,
-        tokens="keep",
-        watch=watch,
-        tell=tell,
-    )
-
-
 def _check_folder(folder: Path, file: RatingsFile) -> bool:
     """Return True for a new folder, False for one that was made from the same file with the same options."""
     path = folder / MADE_FROM
     if path.is_file():
-        made, wanted = _read_record(path), file.record()
-        other = ", ".join(name for name in sorted({*made, *wanted}) if made.get(name) != wanted.get(name))
+        try:
+            made = json.loads(path.read_text(encoding="utf-8"))
+            other = [name for name, value in file.record().items() if made.get(name) != value]
+        except (ValueError, AttributeError) as error:
+            raise InputError(path, None, f"expected what the folder was made from: {error}") from None
         if other:
-            raise InputError(folder, None, f"was made from other ratings ({other}); name another folder")
+            problem = f"was made from other ratings ({', '.join(other)}); name another folder"
+            raise InputError(folder, None, problem)
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         problem = "expected a new folder, or one made from these ratings; found another"
@@ -195,13 +192,3 @@ def _digest(path: PathLike) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(path, None, error.strerror or str(error)) from None
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, None, f"expected what the folder was made from: {error}") from None
-    if not isinstance(record, dict):
-        raise InputError(path, None, "expected a JSON object")
-    return record

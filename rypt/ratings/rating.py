@@ -124,17 +124,6 @@ class Policy:
         return (error.side == "target" or self.omissions) and (error.rank or 0) >= RANKS[self.severity]
 
 
-@dataclass(frozen=True, slots=True)
-class Raters:
-    """Whose ratings are taken: those named, or all, but never the excluded ones."""
-
-    only: frozenset[str] = frozenset()
-    excluded: frozenset[str] = frozenset()
-
-    def take(self, rater: str) -> bool:
-        return rater not in self.excluded and (not self.only or rater in self.only)
-
-
 KINDS = {  # of repairs: what is counted, and what is wrong with it
     "mark-not-closed": ("mark", "without an end, closed at the end of the text"),
     "mark-not-opened": ("end mark", "without a beginning, left out"),
@@ -207,5 +196,4 @@ class Repairs:
         return lines
 
     def write(self, stream: TextIO) -> None:
-        """Write them as JSONL, a line each."""
         stream.writelines(json.dumps(asdict(repair), ensure_ascii=False) + "\n" for repair in self.items)

@@ -31,10 +31,10 @@ class RatingTexts:
     """Sources by segment, outputs by system and segment, and what could not be taken.
 
     ``references`` are human translations by name and segment; ``human`` are the systems that are people, who are judged
-    and never picked. ``other_outputs`` counts ratings of a further output of a system for a segment, of which only the
-    first is taken; ``without_reference`` segments that a reference lacks. ``numbers`` has the ids of segments by their
-    spelled sources where ids in the file are missing or are of several sources. ``segmenter`` finds words where no
-    space is between them.
+    and never picked. ``other_outputs`` counts ratings of a second output of a system for a segment, which are left out;
+    ``without_reference`` segments that a reference lacks. ``numbers`` has the ids of segments by their spelled sources
+    where ids in the file are missing or are of several sources. ``segmenter`` finds words where no space is between
+    them.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -48,14 +48,12 @@ class RatingTexts:
     segmenter: Segmenter | None = None
 
     def segment(self, rating: Rating) -> str:
-        """The id of a rating's segment in these texts."""
         if self.numbers is None:
             return rating.segment
         return self.numbers.setdefault(spelling(rating.source), str(len(self.numbers)))
 
     @property
     def unspaced(self) -> bool:
-        """Whether a text has letters of a script without spaces between words."""
         outputs = (text for texts in self.systems.values() for text in texts.values())
         return any(map(is_unspaced, set().union(*self.sources.values(), *outputs)))
 
@@ -65,25 +63,19 @@ class RatingTexts:
         return self.segmenter.signature if self.segmenter and self.unspaced else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; people, documents and the segmenter where there are any."""
-        record: dict[str, Any] = {
+        return {
             "segments": len(self.sources),
             "systems": {name: len(outputs) for name, outputs in self.systems.items()},
             "references": list(self.references),
+            "human": list(self.human),
+            "documents": len(set(self.documents.values())),
             "other_outputs": self.other_outputs,
             "without_reference": self.without_reference,
             "renumbered": self.numbers is not None,
-        }
-        documents = len(set(self.documents.values()))
-        extra = {
-            "human": self.human,
-            "documents": documents if documents > 1 else None,
             "segmenter": self.words_by,
         }
-        return record | {name: value for name, value in extra.items() if value}
 
     def summary(self, folder: PathLike) -> str:
-        """What was written to a folder, and what was left out, in a few lines."""
         outputs = plural(sum(map(len, self.systems.values())), "output")
         segments, systems = plural(len(self.sources), "segment"), plural(len(self.systems), "system")
         lines = [f"{folder}: {segments}, {outputs} of {systems}"]
@@ -106,8 +98,9 @@ class RatingTexts:
         if self.human:
             lines.append(f"human translations, to be judged and never picked: {', '.join(self.human)}")
         if self.human and not self.references:
-            options = f"--reference {self.human[0]} takes one of them, --references a file"
-            lines.append(f"no reference for BLEU: {options}")
+            lines.append(
+                f"no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file"
+            )
         return "\n  ".join(lines)
 
     def write(self, folder: PathLike) -> None:
@@ -165,31 +158,26 @@ def collect_texts(
     *,
     references: Sequence[str] = (),
     reference_files: Sequence[PathLike] = (),
-    people: Sequence[str] = (),
-    machines: Sequence[str] = (),
     repairs: Repairs | None = None,
     segmenter: Segmenter | None = None,
 ) -> RatingTexts:
     """Gather the texts of ratings; with references, only the segments that these translate.
 
-    ``references`` are human translations among the systems, ``reference_files`` files of others; ``people`` and
-    ``machines`` are systems whose names do not say what they are. A segment is what has one id; where an id is missing
-    or has two sources, what has one source, numbered from 0. ``repairs`` takes ratings that no file can hold; without
-    it, the first is refused.
+    ``references`` are human translations among the systems, ``reference_files`` files of others. A segment is what has
+    one id; where an id is missing or has two sources, what has one source, numbered from 0. ``repairs`` takes ratings
+    that no file can hold; without it, the first is refused.
     """
     repairs = repairs or Repairs(path, strict=True)
     if not ratings:
         raise InputError(path, None, "expected ratings, found none")
     pairs = sorted({rating.languages for rating in ratings})
     if len(pairs) > 1:
-        raise InputError(
-            path, None, f"expected one language pair, found {', '.join(pairs)}; --languages names one"
-        )
+        problem = f"expected one language pair, found {', '.join(pairs)}; --languages names one"
+        raise InputError(path, None, problem)
     texts = RatingTexts(numbers=None if _ids_are_unique(ratings) else {}, segmenter=segmenter)
     for rating in ratings:
-        problem = _problem(rating)
-        if problem is not None:
-            repairs.add(rating.line, "rating-refused", problem)
+        if reason := _refusal(rating):
+            repairs.add(rating.line, "rating-refused", reason)
             continue
         segment = texts.segment(rating)
         texts.sources.setdefault(segment, rating.source)
@@ -198,11 +186,11 @@ def collect_texts(
         first = texts.systems.setdefault(rating.system, {}).setdefault(segment, rating.target)
         texts.other_outputs += first != rating.target and spelling(first) != spelling(rating.target)
     repairs.require(len(texts.sources))
-    for name in (*references, *people, *machines):
+    for name in references:
         if name not in texts.systems:
             systems = ", ".join(sorted(texts.systems))
             raise RyptError(f"no rating is of the system {name!r}; the systems are {systems}")
-    texts.human = human_systems(sorted(texts.systems), (*references, *people), machines)
+    texts.human = human_systems(texts.systems, references)
     texts.references = {name: texts.systems[name] for name in references}
     for file in reference_files:
         if list_name(file) in texts.references:
@@ -221,7 +209,7 @@ def _ids_are_unique(ratings: Iterable[Rating]) -> bool:
     return True
 
 
-def _problem(rating: Rating) -> str | None:
+def _refusal(rating: Rating) -> str | None:
     """Why a rating cannot be in a file, or give it its name."""
     name = rating.system
     if not is_one_line(rating.segment):
@@ -234,11 +222,9 @@ def _problem(rating: Rating) -> str | None:
     return None
 
 
-def human_systems(
-    systems: Iterable[str], people: Sequence[str] = (), machines: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The human translations among systems: those named so, and ``people``, but never ``machines``."""
-    return tuple(name for name in systems if name not in machines and (name in people or is_human(name)))
+def human_systems(systems: Iterable[str], references: Sequence[str] = ()) -> tuple[str, ...]:
+    """The human translations among systems: references, and what is named like one."""
+    return tuple(name for name in sorted(systems) if name in references or is_human(name))
 
 
 def _leave_out_untranslated(texts: RatingTexts) -> None:

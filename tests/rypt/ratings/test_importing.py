@@ -20,8 +20,8 @@ from rypt.ratings.importing import (
     TWO_SEGMENTS,
     import_ratings,
 )
-from rypt.ratings.rating import ErrorSpan, Policy, Raters, Rating, Repairs
-from rypt.records import CandidateJudgments
+from rypt.ratings.rating import ErrorSpan, Policy, Rating, Repairs
+from rypt.records import Judgment
 from rypt.text import InputError, RyptError
 
 SEGMENTS = [
@@ -99,8 +99,8 @@ def test_what_is_not_used_is_counted_with_the_reason(campaign: Campaign, tmp_pat
         replace(RATING, time=7, errors=(), score=None),
         replace(RATING, segment="s5", source="x", target="ß", errors=(MARK._replace(start=0, stop=1),)),
     ]
-    raters, scores = Raters(excluded=frozenset({"r2"})), tmp_path / "scores"
-    result = import_ratings(campaign, "x.tsv", ratings, raters=raters, scores=scores)
+    scores = tmp_path / "scores"
+    result = import_ratings(campaign, "x.tsv", ratings, excluded_raters=["r2"], scores=scores)
     assert (result.ratings, result.matched, result.scores) == (9, 2, 1)
     reasons = (NO_SEGMENT, NO_CANDIDATE, TWO_SEGMENTS, NO_PARSE, LEFT_OUT, AGAIN, NOT_SPELLED)
     assert result.unmatched == dict.fromkeys(reasons, 1)
@@ -128,13 +128,13 @@ def test_another_policy_is_refused_and_nothing_is_changed(campaign: Campaign) ->
 
 
 def test_an_interrupted_import_leaves_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: JudgmentDatabase, judged: Iterable[CandidateJudgments]) -> int:
-        with self.writing():
-            list(judged)
-            raise KeyboardInterrupt
+    def interrupted(self: JudgmentDatabase, judgments: Iterable[Judgment]) -> None:
+        put(self, list(judgments)[:3])
+        raise KeyboardInterrupt
 
+    put = JudgmentDatabase.put
     with monkeypatch.context() as patched:
-        patched.setattr(JudgmentDatabase, "add_candidates", interrupted)
+        patched.setattr(JudgmentDatabase, "put", interrupted)
         with pytest.raises(KeyboardInterrupt):
             import_ratings(campaign, "x.tsv", [RATING])
     assert labels(campaign) == {}

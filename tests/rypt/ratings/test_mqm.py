@@ -141,7 +141,7 @@ def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> Non
         (["system\trater\tsource\ttarget"], "missing category, severity"),
         (
             [OLD, row("A <v>house</v>."), row("A <v>hose</v>.")],
-            "mqm.tsv:3: the target is another one than on line 2",
+            "mqm.tsv:3: the target is another one than most lines have",
         ),
     ],
 )
