@@ -29,7 +29,6 @@ class Agreement:
 
 
 def agreement(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5) -> Agreement:
-    """All numbers at once."""
     triples = list(answers)
     units = by_question(triples)
     return Agreement(

@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from rypt.analysis.agreement import Agreement, agreement
 from rypt.analysis.held_out import CurvePoint, HeldOutSystems, HeldOutWorkers, percolation_curve
-from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy, redundancy
+from rypt.analysis.redundancy import PhraseReuse, Redundancy, redundancy
 from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
 from rypt.database.votes import Votes, read_votes
@@ -62,13 +62,12 @@ class Analysis:
     simulated: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; numbers that are not known are null."""
+        """All numbers, None where one is not defined (JSON has no nan)."""
         record = {**asdict(self), "redundancy": self.redundancy.as_dict()}
         known: dict[str, Any] = json.loads(json.dumps(record), parse_constant=lambda _: None)
         return known
 
     def text(self) -> str:
-        """The whole analysis as text."""
         parts = [redundancy_text(self.redundancy)]
         if self.held_out:
             held = self.held_out
@@ -148,9 +147,9 @@ def _division(
     systems = outputs_of(lists, votes.origins)
     if hold_out == "worker" or (hold_out is None and len(votes.workers) > 1):
         if len(votes.workers) < 2:
+            found = len(votes.workers)
             raise RyptError(
-                f"{database}: expected judgments of at least two workers to hold some out, found "
-                f"{len(votes.workers)}"
+                f"{database}: expected judgments of at least two workers to hold some out, found {found}"
             )
         candidates = [c for _, some in lists for c in some]
         distinct = {(c.segment, c.text, c.alignment): i for i, c in reversed(list(enumerate(candidates)))}
@@ -165,8 +164,11 @@ def _division(
         left = [origin for origin in votes.origins if origin not in systems]
         notes = [f"judged but without a list, so never scored: {', '.join(left[:5])}"] if left else []
         return HeldOutSystems(votes, places, systems), "system", notes
-    why = "all judgments are of one worker and of fewer than two systems"
-    why = why if votes.workers else "no judgments yet"
+    why = (
+        "all judgments are of one worker and of fewer than two systems"
+        if votes.workers
+        else "no judgments yet"
+    )
     return None, "", [f"percolation cannot be checked against held-out judgments: {why}"]
 
 
@@ -191,19 +193,21 @@ def redundancy_text(counted: Redundancy) -> str:
     frontier = f"frontier({counted.max_len})"
     names = ("list", "candidates", "new", "phrases", "new", frontier, "new", "of these labelled")
     total = counted.total
-    rows = [_row(one) for one in (*counted.lists, *([total] if len(counted.lists) != 1 else []))]
+    rows = []
+    for one in counted.lists if len(counted.lists) == 1 else [*counted.lists, total]:
+        phrases = (
+            one.everywhere.occurrences,
+            one.everywhere.unique,
+            one.frontier.occurrences,
+            one.frontier.unique,
+        )
+        numbers = (one.candidates, one.new, *phrases, one.frontier.labelled)
+        rows.append((one.name, *(f"{number:,}" for number in numbers)))
     table = tabulate(rows, names, disable_numparse=True, colalign=("left", *["right"] * (len(names) - 1)))
     return (
         f"{table}\n\n{total.new:,} of {total.candidates:,} candidates are different\n"
         f"all constituents: {_reuse(total.everywhere)}\nfrontier of {counted.max_len}: {_reuse(total.frontier)}"
     )
-
-
-def _row(counts: ListCounts) -> tuple[str, ...]:
-    everywhere, frontier = counts.everywhere, counts.frontier
-    phrases = (everywhere.occurrences, everywhere.unique, frontier.occurrences, frontier.unique)
-    numbers = (counts.candidates, counts.new, *phrases, frontier.labelled)
-    return counts.name, *(f"{number:,}" for number in numbers)
 
 
 def _reuse(reuse: PhraseReuse) -> str:
@@ -240,18 +244,17 @@ def models_table(curve: Sequence[CurvePoint]) -> str:
 
 def _per_cent(names: Sequence[str], rows: Sequence[tuple[float, ...]]) -> str:
     """Shares in per cent, counts as they are, a dash for what is not known."""
-    cells = [[_cell(value) for value in row] for row in rows]
+
+    def cell(value: float) -> str:
+        if isinstance(value, int):
+            return f"{value:,}"
+        return "-" if value != value else f"{100 * value:.1f}"
+
+    cells = [[cell(value) for value in row] for row in rows]
     return str(tabulate(cells, names, disable_numparse=True, stralign="right"))
 
 
-def _cell(value: float) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return "-" if value != value else f"{100 * value:.1f}"
-
-
 def agreement_text(agreed: Agreement) -> str:
-    """How far workers agree."""
     if not agreed.answers:
         return "agreement: no judgments"
     alpha, kappa = ("-" if value != value else f"{value:.3f}" for value in (agreed.alpha, agreed.kappa))

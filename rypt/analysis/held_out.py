@@ -47,7 +47,6 @@ class HeldOutSystems:
 
     @property
     def groups(self) -> list[str]:
-        """The systems that judge or are scored, by turns."""
         return sorted(self.outputs)
 
     def splits(self, count: int, judging: int, rng: np.random.Generator) -> Iterator[JudgmentSplit]:
@@ -61,7 +60,7 @@ class HeldOutSystems:
             yield JudgmentSplit(~np.isin(self.votes.origin, hidden), candidates, truth)
 
     def own_labels(self, system: str) -> Codes:
-        """What was said of a system's candidates when they were judged."""
+        """The labels that a system's candidates got when they were judged themselves."""
         mask = self.votes.origin == self.votes.origins.index(system)
         return self.places.take(self.outputs[system]).observe(self.votes.counts(mask)).labels()
 

@@ -2,24 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 from rypt.analysis.held_out import CurvePoint
 from rypt.analysis.redundancy import Redundancy
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
+from rypt.texts.lists import list_name
 
 LONGEST_NAME = 18
-BLUE, PALE, GREY, GREEN, LIGHT, RED, ORANGE = (
-    "#1565c0",
-    "#90caf9",
-    "#78909c",
-    "#2e7d32",
-    "#81c784",
-    "#c62828",
-    "#ef6c00",
-)
+BLUE, PALE, GREY, GREEN = "#1565c0", "#90caf9", "#78909c", "#2e7d32"
+LIGHT, RED, ORANGE = "#81c784", "#c62828", "#ef6c00"
 
 
 def plot_analysis(
@@ -47,10 +40,8 @@ def _draw_redundancy(panel: Any, counted: Redundancy) -> None:
         "different ones: labels needed": ("frontier", "unique", "s-", BLUE),
         "labels there": ("frontier", "labelled", "^:", RED),
     }
-    panel.set_title(
-        "phrases, and labels they need" + (", list after list" if len(counted.lists) > 1 else ""),
-        fontsize="medium",
-    )
+    in_order = ", list after list" if len(counted.lists) > 1 else ""
+    panel.set_title(f"phrases, and labels they need{in_order}", fontsize="medium")
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     panel.grid(alpha=0.3)
     places = list(range(1, len(counted.lists) + 1))
@@ -72,8 +63,7 @@ def _draw_redundancy(panel: Any, counted: Redundancy) -> None:
 
 
 def _short(name: str) -> str:
-    """A list's file without its folder and its endings."""
-    stem = Path(name).name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".nbest")
+    stem = list_name(name)
     return stem if len(stem) <= LONGEST_NAME else stem[: LONGEST_NAME - 1] + "…"
 
 

@@ -50,7 +50,7 @@ class Scores:
 
 
 class ScoreLine(NamedTuple):
-    """One line of a file of scores; a higher score is better."""
+    """A line of a file of scores; a higher score is better, whatever the file says."""
 
     number: int
     segment: str
@@ -65,20 +65,18 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
     for number, line in read_lines(path):
         try:
             record = json.loads(line)
-            segment, system, rater = (
-                str(record["segment"]),
-                str(record["system"]),
+            segment, system = str(record["segment"]), str(record["system"])
+            rater, score, way = (
                 str(record.get("rater", "")),
+                float(record["score"]),
+                record.get("better", better),
             )
-            score, way = float(record["score"]), record.get("better", better)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise InputError(
-                path, number, "expected an object with segment, system, rater and score"
-            ) from None
+            problem = "expected an object with segment, system, rater and score"
+            raise InputError(path, number, problem) from None
         if way not in BETTER:
-            raise InputError(
-                path, number, "expected better as higher or lower (--better says it for a whole file)"
-            )
+            problem = "expected better as higher or lower (--better says it for a whole file)"
+            raise InputError(path, number, problem)
         if not np.isfinite(score):
             raise InputError(path, number, f"expected a finite number as score, found {score}")
         scores.append(ScoreLine(number, segment, system, rater, score if way == "higher" else -score))
@@ -99,14 +97,12 @@ def place_scores(
             continue
         table = raters.setdefault(rater, np.full((len(rows), len(columns)), np.nan))
         if not np.isnan(table[rows[system], columns[segment]]):
-            raise InputError(
-                path, number, f"a second score of {system}, segment {segment}, by rater {rater!r}"
-            )
+            problem = f"a second score of {system}, segment {segment}, by rater {rater!r}"
+            raise InputError(path, number, problem)
         table[rows[system], columns[segment]] = score
     if not raters:
-        raise InputError(
-            path, None, f"no score is of a system ({', '.join(systems)}) and a segment of this campaign"
-        )
+        problem = f"no score is of a system ({', '.join(systems)}) and a segment of this campaign"
+        raise InputError(path, None, problem)
     return Scores(raters, elsewhere)
 
 
@@ -189,25 +185,20 @@ def read_evidence(
     fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
     places = judged.look_up(candidates, case)
     data = HeldOutPicks(tuple(systems), table, counted, places, fixed, way, campaign.scoring)
-    notes = [*_passed_over(placed, systems, len(lines)), *_advice(data, metrics)]
-    only_rater = votes.workers[0] if len(votes.workers) == 1 and list(placed.raters) == votes.workers else ""
-    return Evidence(data, placed, segments, signatures, notes, simulated, only_rater)
-
-
-def _passed_over(placed: Scores, systems: Sequence[str], lines: int) -> list[str]:
-    """Notes on scores without a list and lists without a score, as of a name that is written in two ways."""
     mean = mean_scores(placed.raters.values())
     unscored = [name for name, row in zip(systems, mean, strict=True) if np.isnan(row).all()]
     notes = []
     if placed.elsewhere:
-        notes.append(f"{placed.elsewhere} of {lines} scores are of other systems or segments")
+        notes.append(f"{placed.elsewhere} of {len(lines)} scores are of other systems or segments")
     if unscored:
         notes.append(f"without a score, so never picked: {', '.join(unscored)}")
-    return notes
+    notes += _advice(data, metrics)
+    only_rater = votes.workers[0] if len(votes.workers) == 1 and list(placed.raters) == votes.workers else ""
+    return Evidence(data, placed, segments, signatures, notes, simulated, only_rater)
 
 
 def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
-    """Where a metric counts unknowns one half, what that does to segments that half of the groups judged."""
+    """A warning where RYPT counts unknown constituents one half and many are unknown, tried on half of the groups."""
     for term in (term for metric in metrics for term in metric.all_terms if term.name == "rypt"):
         scoring = data.scoring_of(term)
         if (scoring.model, scoring.unknown) == ("percolation", "half"):
@@ -220,17 +211,17 @@ def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
 
 
 def _check_groups(way: str, names: Sequence[str], votes: Votes) -> None:
-    """Refuse judgments none of which is of a system with a list, or of a rater with scores: nothing could be known."""
+    """Refuse judgments none of which is of a system with a list, or by a rater with scores."""
     groups, whose = (votes.origins, votes.origin) if way == "system" else (votes.workers, votes.worker)
     if set(names) & {groups[i] for i in np.unique(whose).tolist()}:
         return
     few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-    if way == "system":
-        raise RyptError(
-            f"no judgment that counts here has one of the systems ({few}) as its origin; lists are named "
-            "after their systems"
-        )
-    raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
+    whose_names = (
+        "has one of the systems ({}) as its origin"
+        if way == "system"
+        else "is by one of the raters of the scores ({})"
+    )
+    raise RyptError(f"no judgment that counts here {whose_names.format(few)}")
 
 
 def _read_systems(
@@ -249,9 +240,8 @@ def _read_systems(
         systems.append(system)
         for candidate in outputs:
             if table[row, places[candidate.segment]] >= 0:
-                raise InputError(
-                    path, None, f"expected one candidate per segment, found a second of {candidate.segment}"
-                )
+                problem = f"expected one candidate per segment, found a second of {candidate.segment}"
+                raise InputError(path, None, problem)
             table[row, places[candidate.segment]] = len(candidates)
             candidates.append(candidate)
     return systems, candidates, table
@@ -313,20 +303,20 @@ def read_documents(path: PathLike, segments: Sequence[str]) -> list[str]:
 def half_of(documents: Sequence[str], half: str) -> list[bool]:
     """Which segments are in a half of the documents; both halves have nearly the same number of segments.
 
-    The documents come in an order that is shuffled once and for all, each to the half that has fewer segments.
+    The documents are dealt in a fixed random order, each to the half that has fewer segments.
 
     >>> half_of(["a", "a", "b", "c", "c", "c"], "first")
     [False, False, False, True, True, True]
     """
     check_option("half", half, HALVES)
     counts = Counter(documents)
+    if len(counts) < 2:
+        raise RyptError("expected at least two documents to make halves of, found one")
     order = sorted(counts)
     random.Random(ORDER).shuffle(order)
-    sizes = [0, 0]
-    places: dict[str, int] = {}
+    sizes = dict.fromkeys(HALVES, 0)
+    half_of_document = {}
     for document in order:
-        places[document] = int(sizes[1] < sizes[0])
-        sizes[places[document]] += counts[document]
-    if not all(sizes):
-        raise RyptError("expected at least two documents to make halves of, found one")
-    return [HALVES[places[document]] == half for document in documents]
+        half_of_document[document] = smaller = min(HALVES, key=sizes.__getitem__)
+        sizes[smaller] += counts[document]
+    return [half_of_document[document] == half for document in documents]

@@ -70,19 +70,12 @@ class HeldOutPicks:
         """How a term scores; another database than the held-out judgments is refused."""
         choices = ScoringChoices.from_options(term.options, self.scoring)
         if choices.database is not None:
-            raise RyptError(
-                f"{term.label}: the judgments are those held out from the scores, so db cannot be given"
-            )
-        known = self.scoring
-        return replace(
-            known,
-            model=choices.model or known.model,
-            unknown=choices.unknown or known.unknown,
-            ties=choices.ties or known.ties,
-        )
+            problem = "the judgments are those held out from the scores, so db cannot be given"
+            raise RyptError(f"{term.label}: {problem}")
+        names = ("model", "unknown", "ties")
+        return replace(self.scoring, **{name: value for name in names if (value := getattr(choices, name))})
 
     def outputs(self, systems: NDArray[np.bool_]) -> Ints:
-        """The candidates of some systems."""
         rows = self.candidates[systems]
         return rows[rows >= 0]
 

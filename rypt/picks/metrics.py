@@ -47,11 +47,9 @@ class PickMetric:
 
     @property
     def all_terms(self) -> tuple[Term, ...]:
-        """The terms of the sum, and of the metrics whose means are in it."""
         return (*self.terms, *(term for _, metric in self.means for term in metric.terms))
 
     def uses(self, name: str) -> bool:
-        """Whether a term has this name."""
         return any(term.name == name for term in self.all_terms)
 
     def scores(self, score: Callable[[Term], Floats], systems: Sequence[int] | None = None) -> Floats:
@@ -69,7 +67,6 @@ class PickMetric:
 
 
 def _means(scores: Floats, whose: NDArray[np.int64]) -> Floats:
-    """For each candidate the mean score over all candidates of its system."""
     means = np.bincount(whose, scores) / np.maximum(1, np.bincount(whose))
     return np.asarray(means[whose], np.float64)
 
@@ -99,7 +96,10 @@ def parse_pick_metric(text: str) -> PickMetric:
         check_metric_name(term.name, PICK_TERMS)
         _check_term(term, text)
         if term.name == "system" and term.options:
-            means.append((term.weight, _mean_of(term, text)))
+            metric = parse_pick_metric(term.options["of"])
+            if metric.system or metric.means:
+                raise RyptError(f"the metric {text!r}: expected a metric without system in {term.label}")
+            means.append((term.weight, metric))
         elif term.name == "system":
             system += term.weight
         else:
@@ -107,14 +107,6 @@ def parse_pick_metric(text: str) -> PickMetric:
     if not terms and (system or not means):
         raise RyptError(f"the metric {text!r}: expected a metric such as rypt or bleu besides system")
     return PickMetric(text.replace(" ", ""), tuple(terms), system, tuple(means))
-
-
-def _mean_of(term: Term, text: str) -> PickMetric:
-    """The metric whose mean over a system's candidates a term ``system(METRIC)`` adds."""
-    metric = parse_pick_metric(term.options["of"])
-    if metric.system or metric.means:
-        raise RyptError(f"the metric {text!r}: expected a metric without system in {term.label}")
-    return metric
 
 
 def _check_term(term: Term, text: str) -> None:
@@ -133,9 +125,8 @@ def _check_term(term: Term, text: str) -> None:
 
 def _check_weight(term: Term, text: str) -> None:
     if term.weight < 0:
-        raise RyptError(
-            f"the metric {text!r}: {term.label} is better when higher: write {-term.weight:g}*{term.label}"
-        )
+        write = f"{-term.weight:g}*{term.label}"
+        raise RyptError(f"the metric {text!r}: {term.label} is better when higher: write {write}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +146,12 @@ class TermScorer:
         if term.name == "human":
             raise RyptError(HUMAN_ELSEWHERE)
         if term.name == "model":
-            return _model_scores(candidates), "model"
+            if missing := next((c for c in candidates if c.score is None), None):
+                raise RyptError(
+                    "the term model needs the decoder's score, the field score of a list; a candidate of segment "
+                    f"{missing.segment} has none"
+                )
+            return np.array([c.score for c in candidates], np.float64), "model"
         options = {"tokenize": self.tokenize, **term.options} if term.name == "bleu" else term.options
         metric = make_metric(Term(term.weight, term.name, options), self._resources())
         if metric.maximize:
@@ -178,11 +174,3 @@ class TermScorer:
                 (c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates
             ),
         )
-
-
-def _model_scores(candidates: Sequence[Candidate]) -> Floats:
-    missing = next((c for c in candidates if c.score is None), None)
-    if missing is not None:
-        place = f"a candidate of segment {missing.segment} has none"
-        raise RyptError(f"the term model needs the decoder's score, the field score of a list; {place}")
-    return np.array([c.score for c in candidates], np.float64)

@@ -157,7 +157,7 @@ def outcome_of(
         raise RyptError("no segment has human scores of two candidates to pick from")
     strata = [_units(one, None if units is None else units[i]) for i, one in enumerate(sets)]
     rng = np.random.default_rng(seed)
-    low, high = _interval(strata, rng, RESAMPLES)
+    low, high = _interval(strata, rng)
     p = permutation_test(np.concatenate([means * sizes for means, sizes in strata]), rng)
     won, lost = float(wins.mean()), float(losses.mean())
     net = float((wins - losses).mean())
@@ -177,18 +177,18 @@ def _units(outcomes: SegmentOutcomes, names: Sequence[str] | None) -> Unit:
 
 
 def bootstrap_interval(
-    values: Floats, rng: np.random.Generator, resamples: int = RESAMPLES, *, weights: Floats | None = None
+    values: Floats, rng: np.random.Generator, *, weights: Floats | None = None
 ) -> tuple[float, float]:
     """The 95 % interval of the mean of values, by resampling them, each with its weight."""
-    return _interval([(values, np.ones(len(values)) if weights is None else weights)], rng, resamples)
+    return _interval([(values, np.ones(len(values)) if weights is None else weights)], rng)
 
 
-def _interval(strata: Sequence[Unit], rng: np.random.Generator, resamples: int) -> tuple[float, float]:
+def _interval(strata: Sequence[Unit], rng: np.random.Generator) -> tuple[float, float]:
     """The 95 % interval of the weighted mean of all values, by resampling those of each stratum."""
-    total, weight = np.zeros(resamples), np.zeros(resamples)
+    total, weight = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
     for values, weights in strata:
         if len(values):
-            drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(resamples, values))
+            drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(RESAMPLES, values))
             sums = [((values * weights)[at].sum(axis=1), weights[at].sum(axis=1)) for at in drawn]
             total += np.concatenate([part for part, _ in sums])
             weight += np.concatenate([part for _, part in sums])

@@ -22,7 +22,6 @@ ONE_RATER = (
     "--hold-out system"
 )
 Table = NDArray[np.bool_]  # (names, segments)
-Choices = Sequence[Sequence[tuple[int, ...]]]  # for each segment the ways to choose who judges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +108,7 @@ def rotate_raters(
     names = sorted(raters)
     scores = np.stack([raters[name] for name in names])  # (raters, systems, segments)
     seen = (~np.isnan(scores[:, list(systems)])).sum(axis=1)
-    choices: list[list[tuple[int, ...]]] = []
+    choices: list[list[tuple[int, ...]]] = []  # for each segment the ways to choose who judges
     left_out: Counter[str] = Counter()
     for column in seen.T:
         scoring = [int(i) for i in rng.permutation(len(names)) if column[i] >= 2]
@@ -128,7 +127,11 @@ def rotate_raters(
     rows = [names.index(worker) if worker in raters else -1 for worker in workers]
     splits = []
     for number in range(max(map(len, choices))):
-        known, decided = _rotation(len(names), choices, number)
+        known = np.zeros((len(names), len(choices)), np.bool_)
+        for segment, ways in enumerate(choices):
+            if ways:
+                known[list(ways[number % len(ways)]), segment] = True
+        decided = np.array([number < len(ways) for ways in choices], np.bool_)
         quality = np.where(decided, _mean_where(scores, ~known), np.nan)
         judges = np.vstack([known, np.zeros(len(choices), np.bool_)])[rows]
         splits.append(PickSplit(judges, tuple(systems), quality, _mean_where(scores, known)))
@@ -138,7 +141,7 @@ def rotate_raters(
 
 
 def _why_not(raters: int, able: int, judging: int) -> str:
-    """Why a segment with these raters, some of whom can judge, does not take part; empty if it does."""
+    """Why a segment with these raters, some of whom are able to judge, does not take part; empty if it does."""
     if not raters:
         return NO_SCORES
     if raters <= judging:
@@ -156,15 +159,6 @@ def _choices(
     while len(chosen) < most:
         chosen.setdefault(tuple(sorted(rng.choice(raters, judging, replace=False).tolist())))
     return list(chosen)
-
-
-def _rotation(raters: int, choices: Choices, number: int) -> tuple[Table, NDArray[np.bool_]]:
-    """Who judges in the split of this number, and which segments decide."""
-    judging = np.zeros((raters, len(choices)), np.bool_)
-    for segment, ways in enumerate(choices):
-        if ways:
-            judging[list(ways[number % len(ways)]), segment] = True
-    return judging, np.array([number < len(ways) for ways in choices], np.bool_)
 
 
 def _mean_where(scores: Floats, chosen: Table) -> Floats:

@@ -32,13 +32,6 @@ def test_the_best_then_the_model_then_the_first(scores, models, text, tied):
     assert (pick.candidate.text, pick.tied) == (text, tied)
 
 
-def test_segments_are_apart():
-    candidates = [candidate("a", segment="2"), candidate("b", segment="1"), candidate("c", segment="2")]
-    found = best_picks(np.array([0.1, 0.2, 0.3]), candidates)
-    assert {segment: pick.candidate.text for segment, pick in found.items()} == {"2": "c", "1": "b"}
-    assert best_picks(np.zeros(0), []) == {}
-
-
 @pytest.fixture(scope="module")
 def chooser(demo_campaign):
     return Chooser(Campaign.open(demo_campaign))
@@ -54,19 +47,6 @@ def test_bleu_picks_by_sentence_bleu(chooser):
         scores = [sacrebleu.sentence_bleu(text, [reference[segment]]).score / 100 for text in texts]
         assert pick.score == pytest.approx(max(scores))
     assert "tok:13a" in chooser.signatures["bleu"]
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, "percolation|unknown:half"),
-        ({"unknown": "no"}, "percolation|unknown:no"),
-        ({"model": "table"}, "table|"),
-        ({"model": "severity"}, "severity|"),
-    ],
-)
-def test_options_of_rypt(chooser, options, expected):
-    assert f"model:{expected}" in chooser.scorer(options).signature
 
 
 def test_terms_that_mean_nothing_here(chooser, tmp_path):

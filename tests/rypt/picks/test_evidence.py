@@ -81,9 +81,7 @@ def test_a_whole_file_may_say_what_is_better(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "expected an object"),
         ('{"segment": "0", "system": "sys0"}', "expected an object"),
-        ({**GOOD, "score": "two"}, "expected an object"),
         ({**GOOD, "score": 10**400}, "expected an object"),
         ('{"segment": "0", "system": "sys0", "score": NaN, "better": "lower"}', "expected a finite number"),
         ({**GOOD, "better": "bigger"}, "expected better as higher or lower"),
@@ -134,15 +132,6 @@ def test_a_list_may_lack_segments(folder):
     assert (table[[0, 1, 3, 4]] >= 0).all()
 
 
-def test_an_n_best_list_is_no_system(folder):
-    lines = (folder / "sys2.jsonl").read_text().splitlines(keepends=True)
-    (folder / "sys2.jsonl").write_text("".join([*lines, lines[4]]))
-    with pytest.raises(
-        InputError, match=r"sys2.jsonl: expected one candidate per segment, found a second of 4"
-    ):
-        read(folder)
-
-
 @pytest.mark.parametrize(
     ("way", "message"),
     [
@@ -167,16 +156,6 @@ def test_excluded_workers_do_not_judge(folder):
     (split,) = evidence.splits("rater", 9, 1)
     assert split.judges.all()
     np.testing.assert_array_equal(split.quality, evidence.scores.raters["r1"])
-
-
-def test_scores_of_judging_raters_need_raters(folder):
-    human = [parse_pick_metric("rypt"), parse_pick_metric("human+0.001*chrf")]
-    with pytest.raises(
-        RyptError, match=r"'human\+0.001\*chrf': the term human is the judging raters' own score"
-    ):
-        read_evidence(Campaign.open(folder), folder / "scores.jsonl", human)
-    evidence = read_evidence(Campaign.open(folder), folder / "scores.jsonl", human, way="rater")
-    assert list(evidence.data.fixed) == ["chrf"]
 
 
 def test_a_system_to_be_judged_only_must_be_there(folder):
@@ -224,7 +203,6 @@ def test_documents_are_beside_the_source(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[1]", ":2: expected an object with id and document"),
         ({"id": "0", "document": "b"}, ":2: segment 0 is in two documents"),
         ({"id": "2", "document": "b"}, ": expected the document of each segment, found none of 1"),
     ],

@@ -104,27 +104,6 @@ def test_what_the_deciding_raters_said_is_never_used(rated, name, judging):
         assert len(set(before.ravel().tolist())) > 2
 
 
-def test_what_is_held_out_for_a_model_is_not_what_it_is_shown(evidence, rated):
-    """Systems; the raters of a segment; or, of one rater in each, origins: each vote is held out once."""
-    cases = [
-        (evidence, evidence.splits("system", 1, 1).splits[0], 3),
-        (rated, rated.splits("rater", 9, 1, judging=1).splits[0], 5),
-        (rated, rated.splits("rater", 9, 1, judging=2).splits[0], 2),
-    ]
-    for world, split, count in cases:
-        folds = list(SplitPicks(world.data, split)._folds())
-        assert len(folds) == count
-        votes = world.data.votes.take(world.data.known_votes(split.judges))
-        assert (sum(out.astype(int) for out, _ in folds) == 1).all()
-        for out, candidates in folds:
-            assert out.any()
-            assert not out.all()
-            if world is evidence:
-                (origin,) = set(votes.origin[out].tolist())
-                own = world.data.systems.index(votes.origins[origin])
-                assert candidates.tolist() == world.data.candidates[own].tolist()
-
-
 def test_options_of_rypt_are_those_of_tuning(evidence):
     split = evidence.splits("system", 1, 3).splits[0]
     no = replace(evidence.data, scoring=Scoring(model="table", unknown="no", ties="yes"))
@@ -134,18 +113,6 @@ def test_options_of_rypt_are_those_of_tuning(evidence):
         scores(evidence.data, "rypt(db=x.db)", split)
     with pytest.raises(RyptError, match="it is for --scores with --hold-out rater"):
         scores(evidence.data, "human", split)
-
-
-def test_a_candidate_that_is_not_there_is_not_picked(evidence):
-    split = evidence.splits("system", 1, 3).splits[0]
-    table = evidence.data.candidates.copy()
-    table[split.scored[0], 4] = -1
-    table[list(split.scored), 5] = -1
-    picks = SplitPicks(replace(evidence.data, candidates=table), split).chances(
-        parse_pick_metric("rypt+system")
-    )
-    assert picks[0, 4] == picks[:, 5].sum() == 0
-    assert picks[:, 4].sum() == pytest.approx(1)
 
 
 def test_the_judging_raters_own_scores(rated):

@@ -49,20 +49,8 @@ def appraise_csv(folder: Path, *rows: list[Any]) -> Path:
     return folder / "scores.csv"
 
 
-ROW = [
-    "engdeu01",
-    "A",
-    3,
-    "TGT",
-    "eng",
-    "deu",
-    51,
-    "doc#A",
-    "False",
-    json.dumps(SPANS),
-    1717331262.035,
-    1717331440.504,
-]
+ROW = ["engdeu01", "A", 3, "TGT", "eng", "deu", 51, "doc#A", "False"]
+ROW += [json.dumps(SPANS), 1717331262.035, 1717331440.504]
 
 
 def test_appraise_csv_with_its_batches(tmp_path: Path) -> None:
@@ -77,23 +65,12 @@ def test_appraise_csv_with_its_batches(tmp_path: Path) -> None:
     assert (rating.segment, rating.system, rating.errors) == ("news_#_3", "A", ERRORS)
 
 
-def test_appraise_counts_a_line_break_as_one_character(tmp_path: Path) -> None:
-    spans = [{"start_i": 6, "end_i": 10, "severity": "minor"}]
-    (rating,) = read_esa(
-        appraise_csv(tmp_path, [*ROW[:9], json.dumps(spans), *ROW[10:]]),
-        batches(tmp_path, targetText="Hello<br>world"),
-    )
-    assert rating.target[slice(*rating.errors[0][1:3])] == "world"
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ([*ROW[:7], "other", *ROW[8:]], "scores.csv:1: document other, item 3 of A is not in the batches"),
         ([*ROW[:9], "[{]", *ROW[10:]], "scores.csv:1: expected a score, spans as JSON and times"),
-        ([*ROW[:6], "high", *ROW[7:]], "scores.csv:1: expected a score, spans as JSON and times"),
         (["a", "b"], "scores.csv:1: expected a row of Appraise's export"),
-        (["a\nb", "c"], "scores.csv:1: expected a row of Appraise's export"),
     ],
 )
 def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], message: str) -> None:
@@ -167,27 +144,11 @@ def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: P
         of_languages("x", ratings, "en-de")
 
 
-@pytest.mark.parametrize("text", ["", "\n \n"])
-def test_an_empty_file(tmp_path: Path, text: str) -> None:
-    (tmp_path / "x.jsonl").write_text(text)
-    with pytest.raises(InputError, match="expected ratings, found an empty file"):
-        read_esa(tmp_path / "x.jsonl")
-
-
 @pytest.mark.parametrize(
     ("record", "message"),
     [
         ({"x": 1}, "found the fields x"),
         ({"esa_spans": [{"end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "no field 'start_i'"),
-        (
-            {"esa_spans": [{"start_i": -1, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
-            "characters from 0",
-        ),
-        (
-            {"scores": {"A": {"mean": 3}}, "src_text": "a", "tgt_text": {"A": "b"}},
-            "A has no answer with human and err",
-        ),
-        ({"esa_spans": [], "tgt": None, "src": "a", "system": "A"}, "expected text as tgt, found None"),
         (
             {"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
             "infinity",

@@ -31,14 +31,8 @@ def severities(policy: Policy, *errors: ErrorSpan) -> dict[str, float | None]:
 
 
 def test_an_error_makes_what_it_touches_and_all_above_it_unacceptable() -> None:
-    assert severities(Policy(), PATIENT, WAS_ISOLATED) == {
-        WHOLE: 6,
-        NP: 1,
-        "patient": 1,
-        "was": 5,
-        VP: 5,
-        "isolated": 5,
-    }
+    both = {WHOLE: 6, NP: 1, "patient": 1, "was": 5, VP: 5, "isolated": 5}
+    assert severities(Policy(), PATIENT, WAS_ISOLATED) == both
     assert not severities(Policy(), ErrorSpan("target", 3, 4, "Major"))  # white space alone
     assert not severities(Policy(), PATIENT._replace(severity="Neutral"))
     assert set(severities(Policy("major"), PATIENT, WAS_ISOLATED)) == {WHOLE, "was", VP, "isolated"}
@@ -140,12 +134,10 @@ def test_places_give_the_tokens_back(tokens: list[str], spaces: list[int]) -> No
         ("don't", ["do", "n&apos;t"], ["do", "n't"]),
         ("a-b c", ["a", "@-@", "b", "c"], ["a", "-", "b", "c"]),
         ("Cafe\u0301 X", ["CAFÉ", "x"], ["Cafe\u0301", "X"]),
-        ("5\u00a0% (x)", ["5\u00a0%", "-LRB-", "x", "-RRB-"], ["5\u00a0%", "(", "x", ")"]),
         ("Straße", ["STRASSE"], ["Straße"]),
         ("AT&amp;T", ["AT", "&amp;", "T"], ["AT", "&amp;", "T"]),
         ("x \u0301y", ["x", "\u0301Y"], ["x", "\u0301y"]),
         ("the house", ["the", "hous"], None),
-        ("the house", ["the", "houses"], None),
     ],
 )
 def test_what_tokenisers_do(text: str, tokens: list[str], found: list[str] | None) -> None:

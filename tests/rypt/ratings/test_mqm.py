@@ -2,15 +2,13 @@
 
 import json
 import random
-import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rypt.ratings.mqm import marks, read_mqm
+from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import ErrorSpan, Repairs
 from rypt.text import InputError
 
@@ -24,22 +22,18 @@ def write(folder: Path, *lines: str) -> Path:
     return path
 
 
-def row(target: str, category: str = "Style/Awkward", severity: str = "Minor", **other: str) -> str:
-    names = {"system": "A", "rater": "rater1", "source": "Ein Haus.", "seg": "12", "last": ""} | other
-    return "\t".join(
-        (
-            names["system"],
-            "doc",
-            "1",
-            names["seg"],
-            names["rater"],
-            names["source"],
-            target,
-            category,
-            severity,
-            names["last"],
-        )
-    )
+def row(
+    target: str,
+    category: str = "Style/Awkward",
+    severity: str = "Minor",
+    *,
+    system: str = "A",
+    rater: str = "rater1",
+    source: str = "Ein Haus.",
+    seg: str = "12",
+    last: str = "",
+) -> str:
+    return "\t".join((system, "doc", "1", seg, rater, source, target, category, severity, last))
 
 
 def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> None:
@@ -70,7 +64,6 @@ def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> N
         ("Style/Awkward", "Minor", 1),
         ("Style/Awkward", "major", 5),
         ("Fluency/Punctuation", "Minor", 0.1),
-        ("fluency/punctuation", "minor", 0.1),
         ("Fluency/Punctuation", "Major", 5),
         ("Non-translation!", "Major", 25),
         ("Style/Awkward", "Neutral", 0),
@@ -133,10 +126,6 @@ def test_quotation_marks_as_they_stand_or_as_csv_has_them(tmp_path: Path) -> Non
     [
         ([OLD, row("A <v>house.")], "mqm.tsv:2: expected </v> after <v>, found the end of the text"),
         ([OLD, row("A </v>house.")], "mqm.tsv:2: expected <v>…</v> in pairs, found </v> at column 3"),
-        (
-            [OLD, row("A <v><v>house</v></v>.")],
-            "mqm.tsv:2: expected <v>…</v> in pairs, found <v> at column 6",
-        ),
         ([OLD, "A\tdoc"], "mqm.tsv:2: expected 10 fields between tabs, found 2"),
         (["system\trater\tsource\ttarget"], "missing category, severity"),
         (
@@ -189,11 +178,8 @@ def test_one_error_with_several_marks(tmp_path: Path) -> None:
     (rating,) = read_mqm(
         write(tmp_path, OLD, row("<v>A</v> nice <v>house</v>."), row("A <v>nice</v> house."))
     )
-    assert [(e.start, e.stop, e.error > 0) for e in rating.errors] == [
-        (0, 1, True),
-        (7, 12, True),
-        (2, 6, False),
-    ]
+    places = [(e.start, e.stop, e.error > 0) for e in rating.errors]
+    assert places == [(0, 1, True), (7, 12, True), (2, 6, False)]
     assert rating.errors[0].error == rating.errors[1].error
     assert rating.score == 2
 
@@ -217,22 +203,6 @@ def test_side_by_side_ratings_are_of_the_system_before_the_pairing(tmp_path: Pat
 
 
 TEXTS = st.text(st.sampled_from('ab "’é我.'), max_size=12).map(lambda text: f"x{text}")
-
-
-@given(
-    st.text(st.sampled_from("ab "), max_size=9),
-    st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=6),
-)
-def test_any_marks_stand_inside_the_text(text: str, cuts: list[tuple[int, bool]]) -> None:
-    marked = text
-    for at, opens in cuts:
-        marked = marked[:at] + ("<v>" if opens else "</v>") + marked[at:]
-    plain = re.sub("</?v>", "", marked)
-    places, slips = marks(marked)
-    assert all(0 <= start <= stop <= len(plain) for start, stop in places)
-    assert all(before[1] <= after[0] for before, after in pairwise(places))
-    tags = "".join(tag.replace("v", "") for tag in re.findall("</?v>", marked))
-    assert (not slips) == (re.fullmatch("(<></>)*", tags) is not None)
 
 
 @given(st.data())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rypt.campaign.create import create_campaign
 from rypt.ratings.importing import import_ratings
-from rypt.ratings.rating import ErrorSpan, Rating, Repairs, is_human
+from rypt.ratings.rating import ErrorSpan, Rating, is_human
 from rypt.ratings.texts import collect_texts, read_references
 from rypt.text import InputError, RyptError
 from rypt.texts.fallback_trees import fallback_tree
@@ -64,8 +64,6 @@ def test_of_two_outputs_the_first_is_taken() -> None:
     [
         ([], [], "x.tsv: expected ratings, found none"),
         ([ONE, replace(TWO, system="../b")], [], "x.tsv:3: expected a system that a file can be named after"),
-        ([replace(ONE, target="a\0b")], [], "x.tsv:2: expected text as the target"),
-        ([ONE, TWO], ["ref"], "no rating is of the system 'ref'; the systems are A"),
         ([ONE, replace(TWO, system="B")], ["A", "B"], "no segment has all of the references A, B"),
         ([replace(ONE, languages="en-cs"), TWO], [], "x.tsv: expected one language pair"),
     ],
@@ -74,16 +72,6 @@ def test_refused(ratings: list[Rating], references: list[str], message: str) -> 
     with pytest.raises(RyptError) as error:
         collect_texts("x.tsv", ratings, references=references)
     assert message in str(error.value)
-
-
-def test_ratings_that_no_file_can_hold_are_refused_alone() -> None:
-    repairs = Repairs("x.tsv")
-    wrong = [replace(TWO, system="a/b"), replace(TWO, target="a\0b")]
-    texts = collect_texts("x.tsv", [ONE, *wrong], repairs=repairs)
-    assert (list(texts.systems), list(texts.sources)) == (["A"], ["7"])
-    assert repairs.counts == {"rating-refused": 2}
-    with pytest.raises(InputError, match=r"x\.tsv:3: expected a system"):
-        collect_texts("x.tsv", wrong, repairs=Repairs("x.tsv"))
 
 
 TEXTS = st.text(st.sampled_from("abc .,'\"é\u0301-&;“()3我 "), min_size=1, max_size=20).filter(str.strip)
@@ -152,10 +140,8 @@ def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
         ("eins\nzwei\ndrei\n", ["0", "2"], {"0": "eins", "2": "drei"}),
         ("b\tzwei\na\teins\nx\tdrei\n", ["a", "b"], {"a": "eins", "b": "zwei"}),
         ('{"id": 7, "text": "sieben"}\n', ["7", "8"], {"7": "sieben"}),
-        ("", ["a"], "ref: expected references, found an empty file"),
         ("eins\nzwei\n", ["a", "b", "c"], "ref: expected 3 lines, one for each segment"),
         ('{"id": 7}\n', ["7"], "ref:1: expected a JSON object with id and text"),
-        ('{"id": 7, "text": "x"}\n', ["a"], "ref: expected references of the rated segments"),
     ],
 )
 def test_references_in_a_file(
