@@ -109,8 +109,7 @@ class Candidate:
         return tokenize(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
+class Judgment(NamedTuple):
     """One label given by one worker to one (segment, span, phrase).
 
     ``origin`` says where it was given (a hit, a system, a file): the same worker may judge the same phrase in
