@@ -20,6 +20,7 @@ import numpy as np
 
 from rypt.database.exchange import import_file
 from rypt.database.judgments import JudgmentDatabase
+from rypt.database.votes import read_votes
 from rypt.records import Judgment, Label, Segment, Span
 
 SEGMENTS = 2000
@@ -182,7 +183,7 @@ def measure_ratings(folder: Path, segments: int, seed: int) -> None:
         print(f"rypt: {added} added, memory grew by {grown:.0f} MB; again {again:.1f} s, nothing added")
         readers = {
             "votes": db.votes,
-            "votes_by worker": lambda: db.votes_by("worker"),
+            "arrays of votes": lambda: read_votes(db).key,
             "judgments": db.judgments,
         }
         for name, read in readers.items():

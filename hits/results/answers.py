@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hits.records import Answer, Choice, Comparison, IdenticalPair
 from hits.results.content import (
     APPROVED,
@@ -29,7 +27,6 @@ from hits.results.content import (
     understand,
 )
 from hits.results.tables import create_answer_tables
-from rypt.arrays import Ints
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError, is_one_line, plural
 
@@ -287,8 +284,13 @@ class Results:
 
     def settle_weights(self) -> None:
         """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""
-        rows = self._rows("SELECT worker, hit, status <> 'Rejected' FROM assignments")
-        self.db.put_weights({(worker, hit): float(counts) for worker, hit, counts in rows})
+        rows = self._rows("""
+            SELECT j.worker, j.origin, a.status <> 'Rejected', j.segment, j.start, j.stop, j.phrase
+            FROM judgments AS j JOIN assignments AS a ON a.hit = j.origin AND a.worker = j.worker
+            WHERE j.source <> 'import' AND j.weight <> (a.status <> 'Rejected')
+        """)
+        for worker, hit, counts, *key in rows:
+            self.db.put_weight(worker, hit, float(counts), [key])
 
     def add_identical(self, batch: str, pairs: Iterable[IdenticalPair]) -> int:
         """Add the pairs of systems with the same text for a segment; return how many are new."""
@@ -449,14 +451,6 @@ class Results:
         """)
         rows.sort(key=lambda row: row[0])
         return [GivenLabel(*row[1:]) for row in rows]
-
-    def counted_columns(self) -> Ints:
-        """Phrase, worker and label, as numbers, of people's judgments that count, the earliest first."""
-        rows = self._rows("""
-            SELECT r.phrase, r.worker, r.label FROM counted_rows AS r JOIN names AS n ON n.id = r.origin
-            WHERE r.source <> 2 ORDER BY ifnull(r.time, 0), r.phrase, r.worker, n.name, r.label, r.repeat
-        """)
-        return np.array(rows, np.int64).reshape(-1, 3)
 
     def given_comparisons(self) -> list[GivenComparison]:
         """All comparisons that were asked for, the earliest first."""

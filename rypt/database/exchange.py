@@ -333,7 +333,7 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             new_segments = sum(db.put_segment(segment, replace_trees) for segment in segments)
             before, total = db.count(), second.count()
             conflicts = [text for segment in segments for text in _conflicts(db, second, segment.id)]
-            db.put_rows(second.db.execute("SELECT * FROM judgments"))
+            db.put(second.judgments(), count_repeats=True)
             added = db.count() - before
             excluded = sum(db.put_excluded(*each) for each in second.excluded().items())
     return Merged(added, total - added, new_segments, conflicts, excluded)

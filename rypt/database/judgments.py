@@ -8,14 +8,14 @@ matter.
 
 import math
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rypt.options import CASES, HOLD_OUT, check_option
+from rypt.options import CASES, check_option
 from rypt.records import Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
@@ -203,14 +203,6 @@ class JudgmentDatabase:
             writer.add(judgment)
         writer.flush()
 
-    def put_rows(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Inside a transaction: add rows of the view ``judgments``."""
-        writer = Writer(self.db.conn, self.case)
-        for segment, start, stop, phrase, worker, origin, label, repeat, *rest in rows:
-            span = Span(start, stop)
-            writer.add(Judgment(segment, span, phrase, Label(label), worker, origin, *rest), repeat)
-        writer.flush()
-
     def put_weight(self, worker: str, origin: str, weight: float, keys: Iterable[Sequence[Any]]) -> None:
         """Inside a transaction: set the weight of a worker's judgments in a hit; 0 lets them count no more."""
         sql = """
@@ -222,24 +214,6 @@ class JudgmentDatabase:
             AND worker = (SELECT id FROM names WHERE name = ?) AND origin = (SELECT id FROM names WHERE name = ?)
         """
         self.db.conn.executemany(sql, ((weight, *key, worker, origin) for key in keys))
-
-    def put_weights(self, weights: Mapping[tuple[str, str], float]) -> None:
-        """Inside a transaction: set the weight of all judgments that a worker gave in a hit."""
-        sql = """
-            SELECT r.phrase, r.worker, r.origin, r.label, r.repeat, w.name, o.name, r.weight
-            FROM judgment_rows AS r JOIN names AS w ON w.id = r.worker JOIN names AS o ON o.id = r.origin
-            WHERE r.source <> 1
-        """
-        changed = [
-            (weights[worker, origin], *identity)
-            for *identity, worker, origin, weight in self.rows(sql)
-            if weights.get((worker, origin), weight) != weight
-        ]
-        sql = """
-            UPDATE judgment_rows SET weight = ?
-            WHERE phrase = ? AND worker = ? AND origin = ? AND label = ? AND repeat = ?
-        """
-        self.db.conn.executemany(sql, changed)
 
     def count(self) -> int:
         """The number of judgments."""
@@ -280,11 +254,10 @@ class JudgmentDatabase:
         """Whether some judgment carries a severity."""
         return bool(self._number("SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"))
 
-    def groups(self, column: str) -> list[str]:
-        """The workers (``worker``), or the places (``origin``), of the judgments that count, sorted."""
-        check_option("group", column, HOLD_OUT)
-        sql = f"SELECT name FROM names WHERE id IN (SELECT {column} FROM counted_rows) ORDER BY 1"
-        return [str(row[0]) for row in self.rows(sql)]
+    def origins(self) -> list[str]:
+        """The places in which the judgments that count were given, sorted."""
+        sql = "SELECT name FROM names WHERE id IN (SELECT origin FROM counted_rows) ORDER BY 1"
+        return [str(name) for (name,) in self.rows(sql)]
 
     def counted_answers(
         self, *, simulated: bool = True, hits: Collection[str] | None = None
@@ -393,7 +366,7 @@ class Writer:
         self._segments: dict[str, int] = {}
         self._repeats: dict[tuple[int, ...], int] | None = {} if count_repeats else None
 
-    def add(self, judgment: Judgment, repeat: int = 1) -> None:
+    def add(self, judgment: Judgment) -> None:
         """Add one judgment; it is written by `flush` at the latest."""
         segment, span, phrase, label, worker, origin, source, time, weight, severity = judgment
         if not worker.strip():
@@ -406,7 +379,7 @@ class Writer:
         key = phrases.get((span, phrase)) or self._phrase(segment, span, phrase)
         who = self._names.get(worker) or self._name(worker)
         where = self._names.get(origin) or self._name(origin)
-        code = LABEL_CODES[label._value_]
+        code, repeat = LABEL_CODES[label._value_], 1
         if self._repeats is not None:
             identity = key, who, where, code
             self._repeats[identity] = repeat = self._repeats.get(identity, 0) + 1

@@ -47,6 +47,8 @@ IMPORTED = st.lists(
         st.sampled_from(["", "f"]),
         SOURCES,
         st.sampled_from([None, 3, 5]),
+        weight=st.just(1.0),
+        severity=st.none(),
     ),
     max_size=15,
 )
