@@ -10,6 +10,7 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -243,11 +244,12 @@ class JudgmentDatabase:
         return self._number(f"SELECT count(*) FROM ({sql})")
 
     def count_contradictions(self) -> int:
-        """The number of places without an origin in which a worker said both YES and NO."""
+        """How often the imported judgments of a worker in one place say both YES and NO of a phrase."""
         return self._number("""
-            SELECT count(*) FROM judgment_rows AS a JOIN judgment_rows AS b USING (phrase, worker, origin)
-            WHERE a.label = 1 AND b.label = 2 AND a.repeat = 1 AND b.repeat = 1
-                AND a.origin = (SELECT id FROM names WHERE name = '')
+            SELECT count(*) FROM (
+                SELECT 1 FROM judgment_rows WHERE source = 1 AND label > 0
+                GROUP BY phrase, worker, origin HAVING min(label) < max(label)
+            )
         """)
 
     def has_severities(self) -> bool:

@@ -18,7 +18,6 @@ from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rypt.campaign.folder import Campaign
-from rypt.database.judgments import SOURCE_CODES, JudgmentDatabase
 from rypt.ratings.labels import JudgedCandidate, spelling, token_spelling
 from rypt.ratings.rating import Policy, Rating, Repairs
 from rypt.ratings.texts import RatingTexts
@@ -115,10 +114,10 @@ def import_ratings(
             result.unmatched[LEFT_OUT] = len(ratings) - len(chosen)
         matched = match_ratings(campaign, chosen, find, result)
         with campaign.database(readonly=False) as db, db.writing():
-            count, contradictions = db.count(), _contradictions(db)
+            count, contradictions = db.count(), db.count_contradictions()
             db.put(judge_segments(campaign, matched, policy or Policy(), result))
             result.added = db.count() - count
-            if other := _contradictions(db) - contradictions:
+            if other := db.count_contradictions() - contradictions:
                 raise RyptError(
                     f"{db.path}: {other} of these constituents were labelled otherwise by the same raters: the ratings "
                     "were imported with other options, or changed; to import them with other options, make another "
@@ -280,13 +279,3 @@ def judge_segments(
                 continue
             result.judgments += len(judgments)
             yield from judgments
-
-
-def _contradictions(db: JudgmentDatabase) -> int:
-    """How often a rater's ratings gave one phrase of a system two labels."""
-    sql = """
-        SELECT count(*) FROM (
-            SELECT 1 FROM judgment_rows WHERE source = ? GROUP BY phrase, worker, origin HAVING min(label) < max(label)
-        )
-    """
-    return int(db.rows(sql, SOURCE_CODES["import"])[0][0])
