@@ -111,9 +111,8 @@ def _has_zero_as_worst(metric: Metric) -> bool:
 
     Scores of other programs (`rypt.metrics.mean_score`) may be below 0, too.
     """
-    parts = getattr(metric, "parts", ())
-    signed = any(getattr(each, "signed", False) for each in (metric, *(part.metric for part in parts)))
-    return metric.maximize and not signed and all(part.weight > 0 for part in parts)
+    signed = any(getattr(each, "signed", False) for each in (metric, *getattr(metric, "parts", ())))
+    return metric.maximize and not signed and all(weight > 0 for weight in getattr(metric, "weights", ()))
 
 
 def solve(

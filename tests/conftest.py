@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlite_utils  # noqa: F401  (raises csv.field_size_limit, once for the process)
 from hypothesis import settings
 
 import mert

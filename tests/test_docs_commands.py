@@ -88,7 +88,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, copy in names.items():
         shutil.copy(DATA / name, folder / copy)
-    (folder / "rypt").symlink_to(ROOT / "rypt")  # pages name files of the checkout
+    for name in ("rypt", "examples"):  # pages name files of the checkout
+        (folder / name).symlink_to(ROOT / name)
     candidates = (DATA / "nbest.en").read_bytes()
     (folder / "run7.best100.out.gz").write_bytes(gzip.compress(candidates))
     texts: dict[str, list[str]] = {}
@@ -160,6 +161,6 @@ def test_the_commands_of_a_page_run(page: Path, reader: Path, tmp_path: Path) ->
 
 def test_the_commands_of_the_readme_run(reader: Path) -> None:
     assert (reader / "tuned.weights").exists()
-    assert (reader / "why.html").exists()
+    assert (reader / "why.svg").exists()
     with Campaign.open(reader / "two").database() as db:
         assert len(Results(db).comparisons()) == 100

@@ -201,7 +201,7 @@ class _Edit:
 
     >>> edit = _Edit("Er sagte: Ein altes Haus.", "Er sagt: Ein Haus.")
     >>> [edit.moved(start, stop) for start, stop in [(3, 8), (14, 24), (14, 19)]]
-    [(3, 7), (13, 17), None]
+    [(3, 7), (12, 17), None]
     """
 
     def __init__(self, text: str, common: str) -> None:

@@ -25,7 +25,6 @@ from hits.market.folder import read_access, remember_url
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
-from hits.results.content import understand_rows
 from hits.results.csv_file import export_results
 from hits.results.importing import import_results
 from hits.results.quality import worker_reports
@@ -136,7 +135,7 @@ def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, demo_ca
     assert {(c.expected, c.answer) for c in results.controls() if c.kind == "damaged"} == {("NO", "NO")}
     export_file(results.db, tmp_path / "all.jsonl")
     with JudgmentDatabase(tmp_path / "again.db") as again:
-        import_file(again, tmp_path / "all.jsonl", understand=understand_rows)
+        import_file(again, tmp_path / "all.jsonl")
         assert list(again.judgments()) == judgments
     with open_output(tmp_path / "results.csv") as stream:
         export_results(results, stream)

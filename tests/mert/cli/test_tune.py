@@ -341,7 +341,7 @@ BAD_LISTS = {
     .replace(b"\xff", b"b", 1),
     "list:2: expected text, found a NUL character": (GOOD + GOOD.replace("a b", "a\0b")).encode(),
     "list:1: expected id": b"no list at all\n",
-    "list:1: expected a JSON object": b"{no list at all\n",
+    "list:1: expected JSON": b"{no list at all\n",
     "the lists have no features to tune": b"0 ||| a\n0 ||| b\n",
 }
 

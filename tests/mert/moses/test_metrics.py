@@ -124,7 +124,7 @@ def test_settings():
     assert read_window("case:true") is None
 
 
-@pytest.mark.parametrize("setting", ["unknown:prior", "model:table", "ties:coin"])
+@pytest.mark.parametrize("setting", ["model:table", "ties:coin"])
 def test_a_database_alone_cannot_teach_a_model(demo_campaign, setting):
     name = setting.partition(":")[0]
     with pytest.raises(RyptError, match=f"expected {name} as one of"):

@@ -42,7 +42,7 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(MarketFileError, match="newer rypt"):
+    with pytest.raises(MarketFileError, match="another version of rypt"):
         Store(path)
 
 
