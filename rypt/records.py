@@ -149,8 +149,7 @@ class Votes:
     graded: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A (segment, span, phrase) still without a label, how many candidates it would serve, and where to see it.
 
     ``value`` is what its answer is worth for picking candidates (`rypt.scoring.value`), where that was asked for.

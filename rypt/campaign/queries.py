@@ -9,7 +9,7 @@ asked.write("ask.csv", form="csv")           # with empty columns for label and 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import overload
@@ -227,4 +227,4 @@ def _by_value(unjudged: Sequence[Query], places: Places, counted: Votes, votes: 
     rows = query_rows(unjudged, places)
     values = query_values(model, places.observe(counts), rows, len(unjudged), votes=votes)
     order = np.argsort(-values, kind="stable").tolist()
-    return [replace(unjudged[i], value=float(values[i])) for i in order if values[i] > WORTHLESS]
+    return [unjudged[i]._replace(value=float(values[i])) for i in order if values[i] > WORTHLESS]

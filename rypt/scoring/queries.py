@@ -33,11 +33,12 @@ class QueryLimits:
 
     def allow(self, phrase: Phrase) -> bool:
         """Whether a worker can be asked about this phrase."""
+        size, extent = len(phrase.positions), phrase.extent
         return (
-            phrase.gaps <= self.max_gaps
-            and phrase.gap_words <= self.max_gap_words
-            and len(phrase.positions) <= self.max_phrase_words
-            and phrase.extent <= self.max_extent
+            size <= self.max_phrase_words
+            and extent <= self.max_extent
+            and extent - size <= self.max_gap_words
+            and (extent == size or phrase.gaps <= self.max_gaps)
         )
 
 

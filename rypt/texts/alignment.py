@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 
@@ -76,7 +77,7 @@ def _is_index(text: str) -> bool:
 
 def check_links(links: Links, source_size: int, target_size: int) -> None:
     """Refuse a link that points outside the source or the candidate."""
-    if not links or (max(links)[0] < source_size and max(target for _, target in links) < target_size):
+    if not links or (max(links)[0] < source_size and max(map(itemgetter(1), links)) < target_size):
         return
     for source, target in links:
         if source >= source_size:

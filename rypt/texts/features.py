@@ -1,10 +1,39 @@
 """The features of a candidate: ``Name= v v``, ``name=value``, ``name: v v``, or numbers alone."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from rypt.text import FormatError, tokenize
+from rypt.text import FormatError, InputError, PathLike, tokenize
+
+
+class FeatureField(Mapping[str, float]):
+    """The features in a field of a line, read when they are first used: most commands need none."""
+
+    __slots__ = ("_values", "line", "path", "text")
+
+    def __init__(self, text: str, path: PathLike, line: int) -> None:
+        self.text = text
+        self.path = path
+        self.line = line
+        self._values: dict[str, float] | None = None
+
+    def _read(self) -> dict[str, float]:
+        if self._values is None:
+            try:
+                self._values = read_features(self.text)
+            except FormatError as error:
+                raise InputError(self.path, self.line, str(error)) from None
+        return self._values
+
+    def __getitem__(self, name: str) -> float:
+        return self._read()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
 
 
 def read_features(text: str) -> dict[str, float]:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from rypt.records import NO_COLUMNS, Candidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, is_one_line, tokenize
 from rypt.texts.alignment import is_derivation
-from rypt.texts.features import finite, read_features
+from rypt.texts.features import FeatureField, finite
 from rypt.texts.tokenizer import join_pieces
 
 Numbered = Iterator[tuple[int, Candidate]]
 Reader = Callable[[PathLike, NumberedLines, Sequence[str] | None], Numbered]
 
+BLANKS = " \t\r"
 _JSON = re.compile(r'\{|\[\s*(?:[\[{"]|$)')
 _FAIRSEQ = re.compile(r"([A-Z])-([0-9]+)\t(.*)")
 _LINK = re.compile(r"[0-9]+-[0-9]+(?![^ \t])")
@@ -47,7 +48,7 @@ def read_plain(path: PathLike, lines: NumberedLines, order: Sequence[str] | None
             raise InputError(path, number, f"expected {len(order)} lines, one per segment, found more")
         if "\0" in line:
             raise InputError(path, number, "expected text, found a NUL character")
-        yield number, Candidate(order[index], line.strip(" \t\r"), None)
+        yield number, Candidate(order[index], line.strip(BLANKS), None)
     if order is not None and 0 <= index < len(order) - 1:
         raise InputError(path, index + 1, f"expected {len(order)} lines, one per segment, found {index + 1}")
 
@@ -71,7 +72,7 @@ def split_bars(line: str) -> BarsLine:
     >>> split_bars("0 ||| the house ||| lm= -1.5 ||| -1.5 ||| 0=0-1 ||| 0-0 0-1")
     BarsLine(segment='0', text='the house', features='lm= -1.5', score='-1.5', alignment='0-0 0-1')
     """
-    fields = [field.strip(" \t\r") for field in line.split("|||")]
+    fields = [field.strip(BLANKS) for field in line.split("|||")]
     if len(fields) < 2:
         raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
     if not fields[0]:
@@ -82,8 +83,8 @@ def split_bars(line: str) -> BarsLine:
     while at < len(fields) and _is_before_features(fields[at], fields[at + 1 : at + 2]):
         at += 1
     features, score = [*fields[at : at + 2], "", ""][:2]
-    alignment = _alignment_of([*fields[2:at], *fields[at + 2 :]])
-    return BarsLine(fields[0], fields[1], features, (tokenize(score) or [""])[0], alignment)
+    alignment = _alignment_of(fields[2:at] + fields[at + 2 :])
+    return BarsLine(fields[0], fields[1], features, score.partition(" ")[0], alignment)
 
 
 def _is_before_features(field: str, following: Sequence[str]) -> bool:
@@ -107,7 +108,7 @@ def read_bars(path: PathLike, lines: NumberedLines, order: Sequence[str] | None 
         try:
             segment, text, features, score, alignment = split_bars(line)
             total = finite(score) if score else None
-            yield number, Candidate(segment, text, alignment, read_features(features), total)
+            yield number, Candidate(segment, text, alignment, FeatureField(features, path, number), total)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
 
@@ -132,7 +133,7 @@ def read_fairseq(path: PathLike, lines: NumberedLines, order: Sequence[str] | No
                     yield number, latest
                 number, latest = at, _fairseq_candidate(segment, rest)
             elif latest is not None and latest.segment == segment and kind == "A":
-                latest = Candidate(segment, latest.text, rest.strip(" \t"), latest.features, latest.score)
+                latest = Candidate(segment, latest.text, rest.strip(BLANKS), latest.features, latest.score)
             elif latest is not None and latest.segment == segment and kind == "P":
                 scores = list(map(finite, tokenize(rest)))
                 features = {**latest.features, "logprob": sum(scores), "length": float(len(scores))}
@@ -150,7 +151,7 @@ def _fairseq_candidate(segment: str, rest: str) -> Candidate:
     if "\0" in rest:
         raise FormatError("expected text, found a NUL character")
     if tab:
-        return Candidate(segment, text.strip(" \t"), None, {"score": finite(score)}, finite(score))
+        return Candidate(segment, text.strip(BLANKS), None, {"score": finite(score)}, finite(score))
     if re.fullmatch(r"-[0-9.]+", rest):
         raise FormatError(f"expected H-{segment}<TAB>score<TAB>candidate, found no candidate")
     return Candidate(segment, rest.strip(" "), None)

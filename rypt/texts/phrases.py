@@ -7,8 +7,8 @@ is lower-cased (an option) and composed (NFC); punctuation stays.
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from rypt.records import Span
 from rypt.text import FormatError, one_line, tokenize
@@ -18,8 +18,7 @@ GAP = "[GAP]"
 SKIP = "[Skip]"  # one for each word of a gap, as in the authors' query files
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """Where in a candidate a constituent's translation stands."""
 
     text: str
@@ -34,11 +33,6 @@ class Phrase:
     def extent(self) -> int:
         """How many tokens from the first to the last, gaps included."""
         return self.positions[-1] - self.positions[0] + 1
-
-    @property
-    def gap_words(self) -> int:
-        """How many tokens stand in the gaps."""
-        return self.extent - len(self.positions)
 
 
 def linked_positions(links: Links, source_size: int) -> list[list[int]]:
@@ -58,7 +52,7 @@ def phrase_of(span: Span, linked: Sequence[Sequence[int]], tokens: Sequence[str]
     >>> phrase_of(Span(0, 2), linked, ["the", "very", "old", "patient"]).text
     'the [GAP] patient'
     """
-    positions = sorted({target for source in range(span.start, span.stop) for target in linked[source]})
+    positions = sorted(set[int]().union(*linked[slice(*span)]))
     if not positions:
         return None
     return Phrase(phrase_at(positions, tokens), tuple(positions))
