@@ -199,13 +199,12 @@ class _Import:
         self._defaults = defaults
         self._writer = Writer(db.db.conn, db.case, count_repeats=True)
         self._sizes = {segment.id: len(segment.tokens) for segment in db.segments()}
-        self._waiting: list[tuple[int, Judgment]] = []  # for their segment, which may come later in the file
 
     def take(self, line: int, record: dict[str, Any]) -> None:
         """Add what a record says."""
         try:
             if "label" in record or not {"text", "excluded", "assignment", "identical"} & record.keys():
-                self._take_judgment(line, self._with_defaults(record))
+                self._take_judgment(self._with_defaults(record))
             elif "text" in record:
                 segment = segment_from_record(record)
                 parsed(segment)
@@ -227,19 +226,13 @@ class _Import:
                 record[name] = value
         return record
 
-    def _take_judgment(self, line: int, record: dict[str, Any]) -> None:
+    def _take_judgment(self, record: dict[str, Any]) -> None:
         if "label" not in record:
             raise FormatError("expected a label (a judgment) or a text (a segment)")
         if _is_blank(record["label"]):
             self.result.unanswered += 1
             return
         judgment = judgment_from_record(record)
-        if judgment.segment in self._sizes:
-            self._add(judgment)
-        else:
-            self._waiting.append((line, judgment))
-
-    def _add(self, judgment: Judgment) -> None:
         size = self._sizes.get(judgment.segment)
         if size is None:
             raise FormatError(f"segment {judgment.segment!r} is not in the database")
@@ -250,12 +243,7 @@ class _Import:
         self.result.already += 1
 
     def finish(self) -> Imported:
-        """Add the judgments that stood before their segments; ``already`` counts all judgments so far."""
-        for line, judgment in self._waiting:
-            try:
-                self._add(judgment)
-            except RyptError as error:
-                self.result.refuse(line, str(error))
+        """Write what is left; ``already`` counts all judgments so far."""
         self._writer.flush()
         return self.result
 
