@@ -25,7 +25,7 @@ from rypt.console import JSON, QUIET, progress, talk
 from rypt.text import plural
 
 if TYPE_CHECKING:
-    from hits.batches.price import Price
+    from hits.batch.price import Price
     from hits.market.client import Market, MarketAddress
     from hits.server.app import MarketLinks
 

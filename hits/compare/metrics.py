@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import combinations
 
-from hits.asking.make import MadeBatch, make_batch
-from hits.asking.questions import BatchOptions
-from hits.batches.price import MIN_WAGE
+from hits.batch.make import MadeBatch, make_batch
+from hits.batch.make import BatchOptions
+from hits.batch.price import MIN_WAGE
 from hits.compare.page import PageFacts, write_picks_page
 from hits.compare.picks import Disagreement, PickQuestions, Picks, disagreements, texts_of
 from hits.compare.plot import plot_preferences

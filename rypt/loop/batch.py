@@ -7,10 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hits.asking.make import make_batch, price
-from hits.asking.questions import BatchOptions, LabelQuestions
-from hits.batches.price import Price
-from hits.batches.reader import read_batch
+from hits.batch.make import make_batch, price
+from hits.batch.make import BatchOptions, LabelQuestions
+from hits.batch.price import Price
+from hits.batch.folder import read_batch
 from hits.market.ledger import ledgers
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile
