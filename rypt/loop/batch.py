@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hits.batch.folder import read_batch
-from hits.batch.make import BatchOptions, LabelQuestions, make_batch, price
+from hits.batch.make import make_batch, price
+from hits.batch.options import BatchOptions
 from hits.market.ledger import ledgers
 from hits.payment import Price
 from rypt.campaign.folder import Campaign
@@ -81,15 +82,18 @@ def _numbers(batch: Path, cost: Price) -> dict[str, Any]:
 def _make(
     campaign: Campaign, market: MarketSettings, loop: LoopSettings, batch: Path, budget: Decimal, seed: int
 ) -> None:
-    questions = LabelQuestions(
+    options = BatchOptions(
         budget=budget,
         labels=loop.labels,
         select=loop.select,
         max_len=campaign.scoring.max_len,
         severity=market.severity,
+        assignments=market.assignments,
+        wage=market.wage,
+        market=fees(market),
+        seed=seed,
     )
-    options = BatchOptions(assignments=market.assignments, wage=market.wage, market=fees(market), seed=seed)
-    make_batch(campaign.folder, batch, questions, options=options)
+    make_batch(campaign.folder, batch, options)
 
 
 def _price_of_one(
