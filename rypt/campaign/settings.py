@@ -151,6 +151,18 @@ class MarketSettings:
     assignments: int = 1
     severity: bool = False
 
+    @property
+    def fees(self) -> str:
+        """Whose fees the market takes: "local", which takes none, or "mturk"."""
+        return "local" if self.endpoint is None else "mturk"
+
+    def options(self, campaign: PathLike) -> list[str]:
+        """The options of a command that say which market."""
+        if self.endpoint is None:
+            return ["--at", os.path.normpath(Path(campaign, self.folder))]
+        production = ["--production"] if self.production else []
+        return ["--market", "mturk", "--endpoint", self.endpoint, *production]
+
     @classmethod
     def located_at(
         cls, campaign: PathLike, place: str | None, wage: Decimal | None = None, assignments: int = 1

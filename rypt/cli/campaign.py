@@ -208,7 +208,7 @@ def init(
     elif campaign.outputs:
         from rypt.loop.next_step import COMPARING
 
-        make = f"rypt hits make {folder} -o {folder}/batches/1 {' '.join(COMPARING)}"
+        make = f"rypt hits make {folder} -o {folder}/batches/1 {COMPARING}"
         talk(f"next, to have people compare the {len(campaign.outputs)} systems: {make}", quiet=quiet)
         talk(f"      or to have phrases labelled: {ask}", quiet=quiet)
     else:

@@ -88,7 +88,8 @@ def loop(
     if opened.stopped() is None and opened.left > 0 and not yes:
         where = opened.market.endpoint or f"the market in {opened.market_folder}"
         click.confirm(f"Spend up to ${opened.left:.2f} on {where}?", abort=True, err=True)
-    report = opened.report(opened.run(serve=serve, port=port))
+    opened.run(serve=serve, port=port)
+    report = opened.report()
     if output:
         report.write(output)
     if plot:

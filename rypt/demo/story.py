@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.batch.make import make_batch, price
-from hits.batch.make import BatchOptions, ComparisonQuestions
+from hits.batch.make import BatchOptions, ComparisonQuestions, make_batch, price
 from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
@@ -185,17 +184,17 @@ class Demo:
 
     def _loop(self, *, simulated: bool = False) -> Loop:
         """The loop; where a person judges, ``simulated`` are the iterations before."""
-        plan = self.plan
+        plan, campaign = self.plan, Campaign.open(self.campaign)
         iterations = plan.iterations - simulated
-        settings = replace(
-            Campaign.open(self.campaign).settings.loop,
+        limits = replace(
+            campaign.settings.loop,
             labels=plan.begun if simulated else plan.labels,
             max_iterations=iterations,
             patience=iterations,
             exclude_bad=not self._person_judges,  # a person who only looks around is not excluded
         )
-        tell = lambda text: self.tell(f"  {text}")  # noqa: E731
-        return Loop(self.campaign, settings=settings, poll=1.0, tell=tell, pause=self._pause)
+        campaign = replace(campaign, settings=replace(campaign.settings, loop=limits))
+        return Loop(campaign, poll=1.0, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
 
     def _run_loop(self) -> None:
         self._begin("the loop: decode, ask, tune to RYPT, again")
@@ -327,7 +326,7 @@ class Demo:
         """Measure: true acceptability, preferences, the ranking, and one explained tree."""
         self._begin("measuring, and writing the report")
         loop = self._loop()
-        report = loop.report(loop.stopped() or "")
+        report = loop.report()
         report.plot(self.folder / "loop.svg")
         self._show("rank", "systems", self.unseen)
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
