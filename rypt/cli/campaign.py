@@ -16,49 +16,41 @@ if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices
 
 F = TypeVar("F", bound=Callable[..., Any])
+SCORING = (
+    click.option(
+        "--model", type=click.Choice(MODELS), help="Model by which labels spread to other constituents."
+    ),
+    click.option(
+        "--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."
+    ),
+    click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
+    click.option(
+        "--hold-out",
+        type=click.Choice(HOLD_OUT),
+        default="worker",
+        show_default=True,
+        help="What is held out to train the model table.",
+    ),
+    click.option(
+        "--database",
+        type=FILE,
+        help="Judgments to use instead of the campaign's, such as aggregated ones (`rypt hits aggregate`).",
+    ),
+)
 
 
 def scoring_options(command: F) -> F:
     """Options of all commands that score, as one value ``choices``; the defaults are the campaign's settings."""
 
     @wraps(command)
-    def with_choices(
-        *,
-        model: str | None,
-        unknown: str | None,
-        ties: str | None,
-        hold_out: str,
-        database: str | None,
-        **others: Any,
-    ) -> Any:
+    def with_choices(**values: Any) -> Any:
         from rypt.campaign.scoring import ScoringChoices
 
-        return command(choices=ScoringChoices(model, unknown, ties, hold_out, database), **others)
+        choices = {name: values.pop(name) for name in ("model", "unknown", "ties", "hold_out", "database")}
+        return command(choices=ScoringChoices(**choices), **values)
 
-    options = [
-        click.option(
-            "--model", type=click.Choice(MODELS), help="Model by which labels spread to other constituents."
-        ),
-        click.option(
-            "--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."
-        ),
-        click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
-        click.option(
-            "--hold-out",
-            type=click.Choice(HOLD_OUT),
-            default="worker",
-            show_default=True,
-            help="What is held out to train the models table and tree.",
-        ),
-        click.option(
-            "--database",
-            type=FILE,
-            help="Judgments to use instead of the campaign's, such as aggregated "
-            "ones (`rypt hits aggregate`).",
-        ),
-    ]
     decorated: Any = with_choices
-    for option in reversed(options):
+    for option in reversed(SCORING):
         decorated = option(decorated)
     return cast(F, decorated)
 
@@ -72,7 +64,7 @@ def scoring_options(command: F) -> F:
     "--trees",
     type=FILE,
     help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
-    "[made by the parser that is installed, or from punctuation and length].",
+    "[made from punctuation and length].",
 )
 @click.option(
     "--nbest",
@@ -232,8 +224,8 @@ def init(
     "--segments",
     "with_segments",
     is_flag=True,
-    help="Also print one line for each segment, "
-    "with the candidate's number for `rypt explain` (of --candidates: its number there).",
+    help="Also print a line for each segment, with the candidate's number for `rypt explain` (of --candidates: its "
+    "number there).",
 )
 @click.option(
     "-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment."
@@ -267,10 +259,8 @@ def score(
     if output is not None:
         talk(write_picks(opened, report, output, from_lists=file is None), quiet=quiet)
     if report.without_labels:
-        message = (
-            f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
-        )
-        talk(message, quiet=quiet)
+        hint = f"rypt queries {campaign} lists what to ask"
+        talk(f"note: no phrase of these candidates has a label; {hint}", quiet=quiet)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
     elif score_only:
@@ -318,9 +308,8 @@ def explain(
     from rypt.campaign.scoring import explain_candidate
     from rypt.scoring.explain import as_text, legend
 
-    explanation = explain_candidate(
-        Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices
-    )
+    opened = Campaign.open(campaign)
+    explanation = explain_candidate(opened, segment, candidate, max_len=max_len, choices=choices)
     if output is not None:
         explanation.write(output)
         talk(f"{output}: the picture was written", quiet=quiet)

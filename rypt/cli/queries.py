@@ -1,12 +1,22 @@
 """``rypt queries``: the phrases without a label, or the most valuable ones within a budget."""
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
 
 import click
 
 from rypt.console import CAMPAIGN, QUIET, talk, watcher
 from rypt.options import QUERY_FORMS, SELECTIONS
 
+F = TypeVar("F", bound=Callable[..., Any])
+LIMITS = (
+    ("--max-gaps", 1, "Maximum number of gaps in a phrase."),
+    ("--max-gap-words", 4, "Maximum number of words in the gaps of a phrase."),
+    ("--max-source-words", 6, "Maximum number of source words, whatever --max-len says."),
+    ("--max-phrase-words", 8, "Maximum number of words in a phrase."),
+    ("--max-extent", 12, "Maximum number of words from the first to the last of a phrase, gaps included."),
+)
 SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 
 
@@ -23,6 +33,13 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
             f"expected {option.opts[-1]} as a number from {SMALLEST} to {LARGEST}, got {value!r}"
         )
     return number
+
+
+def phrase_limits(command: F) -> F:
+    """The options that limit which phrases are asked about, named as the fields of `QueryLimits`."""
+    for name, default, text in reversed(LIMITS):
+        command = click.option(name, type=int, default=default, show_default=True, help=text)(command)
+    return command
 
 
 @click.command()
@@ -70,33 +87,7 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
 @click.option(
     "--max-len", type=click.IntRange(min=1), help="Maximum length of a constituent, in source words [4]."
 )
-@click.option(
-    "--max-gaps", type=int, default=1, show_default=True, help="Maximum number of gaps in a phrase."
-)
-@click.option(
-    "--max-gap-words",
-    type=int,
-    default=4,
-    show_default=True,
-    help="Maximum number of words in the gaps of a phrase.",
-)
-@click.option(
-    "--max-source-words",
-    type=int,
-    default=6,
-    show_default=True,
-    help="Maximum number of source words, whatever --max-len says.",
-)
-@click.option(
-    "--max-phrase-words", type=int, default=8, show_default=True, help="Maximum number of words in a phrase."
-)
-@click.option(
-    "--max-extent",
-    type=int,
-    default=12,
-    show_default=True,
-    help="Maximum number of words from the first to the last of a phrase, gaps included.",
-)
+@phrase_limits
 @click.option(
     "--format",
     "form",
@@ -116,14 +107,10 @@ def queries(
     seconds: Decimal,
     assignments: int,
     max_len: int | None,
-    max_gaps: int,
-    max_gap_words: int,
-    max_source_words: int,
-    max_phrase_words: int,
-    max_extent: int,
     form: str,
     output: str,
     quiet: bool,
+    **limits: int,
 ) -> None:
     """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign.folder import Campaign
@@ -131,12 +118,11 @@ def queries(
     from rypt.campaign.queries import queries as campaign_queries
     from rypt.scoring.queries import QueryLimits
 
-    limits = QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent)
     asked = campaign_queries(
         Campaign.open(campaign),
         select=select,
         max_len=max_len,
-        limits=limits,
+        limits=QueryLimits(**limits),
         budget=budget,
         limit=limit,
         price=LabelPrice(wage, seconds, assignments),
