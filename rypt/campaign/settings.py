@@ -214,8 +214,6 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All sections of ``rypt.toml``."""
-
     files: Files
     scoring: Scoring = Scoring()
     languages: Languages = Languages()
@@ -247,7 +245,6 @@ def read_settings(folder: Path) -> CampaignSettings:
 
 
 def _section(kind: Any, name: str, values: Any) -> Any:
-    """A section as an object of its class."""
     if not isinstance(values, dict):
         raise RyptError(f"expected [{name}] as a section, found {values!r}")
     types = {setting.name: setting.type for setting in fields(kind)}

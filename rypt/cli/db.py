@@ -36,7 +36,6 @@ def campaign_of(path: Path) -> "Campaign | None":
 
 
 def database_file(path: Path) -> Path:
-    """A database file, or that of a campaign's folder."""
     campaign = campaign_of(path)
     return campaign.path(campaign.files.database) if campaign else path
 
@@ -56,26 +55,13 @@ def open_database(
 @db.command("import")
 @DATABASE
 @click.argument("files", nargs=-1, required=True)
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Read column THEIRS as field OURS.")
 @click.option(
-    "--rename",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="Read the column THEIRS of the file as the field OURS.",
-)
-@click.option(
-    "--set",
-    "defaults",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Set a field that the file does not have or leaves blank.",
+    "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a missing or blank field."
 )
 @click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
-@click.option(
-    "--case",
-    type=click.Choice(CASES),
-    help="For a new database: compare phrases in lower case or as they are [lower].",
-)
+@click.option("--case", type=click.Choice(CASES), help="Of a new database: lower case or keep [lower].")
 @JSON
 @QUIET
 def import_(
@@ -158,9 +144,7 @@ def _others(result: Mapping[str, Any]) -> str:
 @DATABASE
 @click.argument("file", default="-")
 @click.option("--segments", is_flag=True, help="For CSV: write the segments instead of the judgments.")
-@click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending]."
-)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format [by the file's ending].")
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write segments, judgments and excluded workers as JSONL, or the judgments as CSV.
 
@@ -183,9 +167,7 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
 @db.command()
 @DATABASE
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--replace-trees", is_flag=True, help="Replace the trees of segments by those of the other databases."
-)
+@click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those of OTHERS.")
 @JSON
 def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
     """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept.
@@ -231,9 +213,7 @@ def stats(database: Path, as_json: bool) -> None:
 
 @db.command()
 @DATABASE
-@click.option(
-    "--source", type=click.Path(), help="Current source text, to compare with the text that workers saw."
-)
+@click.option("--source", type=click.Path(), help="Source text to compare with what workers saw.")
 @JSON
 def check(database: Path, source: str | None, as_json: bool) -> None:
     """Check for damage, changed texts and spans that are not constituents; exit 1 if any is found."""

@@ -15,22 +15,11 @@ from rypt.console import JSON, QUIET, painter, talk
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="rypt-demo")
-@click.option(
-    "--serve",
-    is_flag=True,
-    help="Judge about ten pages yourself, in the browser, after simulated workers have begun.",
-)
-@click.option(
-    "--open/--no-open",
-    "opens",
-    default=None,
-    help="With --serve: open the pages in a browser [where there is a screen].",
-)
+@click.option("--serve", is_flag=True, help="Judge about ten pages yourself, after simulated workers.")
+@click.option("--open/--no-open", "opens", default=None, help="With --serve: open the pages in a browser.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: port of the market [a free one].")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
-@click.option(
-    "--small", is_flag=True, help="Only make a small campaign with simulated judgments, and score it."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed [1].")
+@click.option("--small", is_flag=True, help="Only make and score a small campaign with simulated judgments.")
 @JSON
 @QUIET
 def demo(
@@ -106,7 +95,6 @@ def _summary(results: dict[str, Any], report: Path) -> str:
 
 
 def _small(folder: Path, *, quiet: bool) -> None:
-    """A small campaign with simulated judgments."""
     from rypt.campaign.scoring import explain_candidate, score
     from rypt.demo.texts import open_demo
     from rypt.scoring.explain import as_text

@@ -17,6 +17,17 @@ LIMITS = (
     ("--max-phrase-words", 8, "Maximum number of words in a phrase."),
     ("--max-extent", 12, "Maximum number of words from the first to the last of a phrase, gaps included."),
 )
+AT_LEAST_1 = click.IntRange(min=1)
+SELECT = (
+    "Ask about the frontier, the constituents that cover each segment once; about those of them whose answers may "
+    "change which candidates are best, most valuable first (value); or about all constituents up to --max-len."
+)
+BUDGET = (
+    "Print only as many queries as this amount pays for; a label costs --wage for --seconds. Controls and fees are not "
+    "included (`rypt hits make --budget` includes them)."
+)
+SECONDS = "Time that a label takes, in seconds; the default is the paper's [8.4]."
+FORMAT = "JSONL, or CSV with columns for label and worker [jsonl]."
 SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 
 
@@ -44,58 +55,15 @@ def phrase_limits(command: F) -> F:
 
 @click.command()
 @CAMPAIGN
-@click.option(
-    "--select",
-    type=click.Choice(SELECTIONS),
-    default="frontier",
-    show_default=True,
-    help="Ask about the frontier, the constituents that cover each segment once; about those of "
-    "them whose answers may change which candidates are best, most valuable first (value); "
-    "or about all constituents up to --max-len.",
-)
-@click.option(
-    "--budget",
-    callback=_amount,
-    metavar="DOLLARS",
-    help="Print only as many queries as this amount pays for; a label costs --wage for --seconds. "
-    "Controls and fees are not included (`rypt hits make --budget` includes them).",
-)
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of queries.")
-@click.option(
-    "--wage",
-    callback=_amount,
-    default="12.00",
-    show_default=True,
-    metavar="DOLLARS",
-    help="The wage of workers, in dollars an hour.",
-)
-@click.option(
-    "--seconds",
-    callback=_amount,
-    default="8.4",
-    show_default=True,
-    metavar="NUMBER",
-    help="Time that a label takes, in seconds; the default is the paper's.",
-)
-@click.option(
-    "--assignments",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of workers who answer each query.",
-)
-@click.option(
-    "--max-len", type=click.IntRange(min=1), help="Maximum length of a constituent, in source words [4]."
-)
+@click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True, help=SELECT)
+@click.option("--budget", callback=_amount, metavar="DOLLARS", help=BUDGET)
+@click.option("--limit", type=AT_LEAST_1, help="Maximum number of queries.")
+@click.option("--wage", callback=_amount, default="12.00", metavar="DOLLARS", help="Dollars an hour [12.00].")
+@click.option("--seconds", callback=_amount, default="8.4", metavar="NUMBER", help=SECONDS)
+@click.option("--assignments", type=AT_LEAST_1, default=1, help="Workers who answer each query [1].")
+@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of a constituent, in source words [4].")
 @phrase_limits
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(QUERY_FORMS),
-    default="jsonl",
-    show_default=True,
-    help="JSONL, or CSV with columns for label and worker.",
-)
+@click.option("--format", "form", type=click.Choice(QUERY_FORMS), default="jsonl", help=FORMAT)
 @click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
 def queries(

@@ -57,7 +57,6 @@ def _picture(path: Path) -> str:
 
 
 def _tables(results: Mapping[str, Any]) -> dict[str, Table]:
-    """The rows of each table, ready to show."""
     preferences, ranking = results["preferences"], results["ranking"]
     return {
         "iterations": [_iteration(row) for row in results["iterations"]],

@@ -95,7 +95,6 @@ class Demo:
         self.tell(f"{self._stage}/{STAGES} {what}")
 
     def _show(self, *arguments: object) -> None:
-        """Report the command that does the same."""
         self.tell(f"  $ {command_line([str(argument) for argument in arguments])}")
 
     def _text(self, name: str) -> Path:
@@ -103,7 +102,6 @@ class Demo:
 
     @property
     def decoder(self) -> str:
-        """The command of the decoder."""
         program = [sys.executable, "-P", "-m", "rypt.demo.decoder", str(self._text(f"{TUNE}.pool"))]
         decoder = shlex.join([*program, "--size", str(self.plan.size)])
         return f"{decoder} --weights {{weights}} --nbest {{nbest}}"
@@ -277,7 +275,6 @@ class Demo:
         return self._texts(first) != self._texts(second)
 
     def _published(self, first: str, second: str, judges: int) -> Path:
-        """A batch that asks about two systems, on the market."""
         batch, plan = self._comparisons / f"{first}-{second}", self.plan
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}

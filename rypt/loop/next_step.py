@@ -39,7 +39,6 @@ def first_step(folder: str) -> NextStep:
 
 
 def next_step(status: "CampaignStatus") -> NextStep:
-    """The next step of a campaign."""
     return next(step for rule in RULES if (step := rule(status)) is not None)
 
 

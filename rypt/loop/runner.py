@@ -107,14 +107,12 @@ class Loop:
 
     @property
     def address(self) -> MarketAddress:
-        """Where the market is reached."""
         if self.market.endpoint is not None:
             return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
         return MarketAddress(folder=self.market_folder)
 
     @property
     def budget(self) -> Decimal:
-        """The maximum total cost."""
         if self.settings.budget is None:
             raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
         return self.settings.budget
@@ -132,7 +130,6 @@ class Loop:
 
     @property
     def left(self) -> Decimal:
-        """What may still be spent."""
         return max(Decimal(0), self.budget - self.spent)
 
     @property
@@ -142,7 +139,6 @@ class Loop:
         return 0 if self.journal.result(last, "tune") is not None else last
 
     def batch(self, number: int) -> Path:
-        """The batch of an iteration."""
         return self.campaign.path(f"batches/{number}")
 
     def weights(self, number: int) -> Path:
@@ -182,7 +178,6 @@ class Loop:
             self._record(0, BUDGET, budget)
 
     def stopped(self) -> str | None:
-        """The reason to stop, None if there is a next step."""
         number, tuned = self.iteration, self.journal.results("tune")
         if not number or not tuned or self.journal.result(number, "make") is not None:
             return None
@@ -207,7 +202,6 @@ class Loop:
         return not (Decimal(made.get("needs", "0")) or collected.get("missing") or workers.get("excluded"))
 
     def pending(self) -> str:
-        """The next step."""
         number = self.iteration
         if not number:
             return "decode"
@@ -238,7 +232,6 @@ class Loop:
         return f"{step}, which costs nothing; {spent}"
 
     def report(self) -> LoopReport:
-        """The result of the run so far."""
         scores = self.scores()
         with self.campaign.database() as db:
             simulated = db.count_by_source().get("simulation", 0)
@@ -267,7 +260,6 @@ class Loop:
         return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
 
     def _show(self, *arguments: object) -> None:
-        """Report the command that does the same."""
         self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
     @property

@@ -120,7 +120,6 @@ class BatchStatus:
 
     @property
     def state(self) -> str:
-        """The state of the batch in a few words."""
         if self.needless:
             return "labelled elsewhere"
         if self.published < self.hits and not self.answered:
@@ -174,12 +173,10 @@ class CampaignStatus:
 
     @property
     def market_folder(self) -> Path:
-        """The folder of the local market."""
         return Path(self.folder, self.market.folder)
 
     @property
     def next(self) -> NextStep:
-        """The next command to run."""
         return next_step(self)
 
     def as_dict(self) -> dict[str, Any]:
