@@ -1,8 +1,8 @@
 """RYPT from a judgment database alone: it holds segments and trees besides the judgments."""
 
-from mert.metrics.rypt import Rypt
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.votes import read_votes
+from rypt.metrics.campaign_rypt import Rypt
 from rypt.options import TIES, Options
 from rypt.records import Candidate
 from rypt.scoring.models import Percolation

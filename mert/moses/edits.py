@@ -8,9 +8,9 @@ import numpy as np
 from rypt.arrays import Floats, Ids, Ints
 from rypt.compiled import compiled
 from rypt.metrics.metric import stats_by_text
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 
 @compiled

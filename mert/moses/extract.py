@@ -16,10 +16,10 @@ from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_sco
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
 from rypt.arrays import Floats, Ints
-from rypt.metrics.references import References, read_references
 from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
 from rypt.texts.nbest import read_list
+from rypt.texts.references import References, read_references
 
 
 @dataclass(frozen=True, slots=True)

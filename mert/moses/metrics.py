@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mert.metrics.bleu import Bleu, bleu_scores
-from mert.metrics.chrf import ChrF, chrf_scores
-from mert.metrics.ter import Ter
 from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
 from mert.moses.preparation import Preparation
 from mert.search.lines import Window
 from rypt.arrays import Floats, Ints
+from rypt.metrics.bleu import Bleu, bleu_scores
+from rypt.metrics.chrf import ChrF, chrf_scores
 from rypt.metrics.metric import Resources
-from rypt.metrics.references import References
+from rypt.metrics.ter import Ter
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 if TYPE_CHECKING:
-    from mert.metrics.rypt import Rypt
+    from rypt.metrics.campaign_rypt import Rypt
 
 REFERENCE_LENGTHS = ("closest", "shortest", "average")
 SCALED = 100  # TER's statistics are counted in hundredths
@@ -221,7 +221,7 @@ class RyptFile(FileMetric):
         if campaign is None and "db" not in chosen:
             raise RyptError("the metric RYPT needs campaign:FOLDER or db:FILE in --scconfig")
         if campaign is not None:
-            from mert.metrics.rypt import make_rypt
+            from rypt.metrics.campaign_rypt import make_rypt
 
             return cls(make_rypt(Resources(campaign=campaign), chosen))
         from mert.moses.database import rypt_of_database

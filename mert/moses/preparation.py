@@ -5,9 +5,9 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from sacrebleu.metrics.bleu import BLEU
 
 from mert.cli import moses as moses_cli
 from mert.lists.arrays import read_lists
-from mert.metrics.rypt import Rypt
 from mert.moses.files import read_features, read_scores
 from mert.moses.scripts import PROGRAMS, write_scripts
+from rypt.metrics.campaign_rypt import Rypt
 
 START = [0.3, 0.2, 0.2, -0.3]
 

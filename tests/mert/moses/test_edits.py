@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mert.moses.edits import accuracy, edit_distance, edit_stats, position_free_accuracy, position_free_stats
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 IDS = st.lists(st.integers(0, 3), max_size=6).map(tuple)
 TEXTS = st.lists(st.sampled_from(["a", "b", "B", "c"]), max_size=6).map(" ".join)

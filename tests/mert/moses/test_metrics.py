@@ -11,9 +11,9 @@ from sacrebleu.metrics.bleu import BLEU
 from mert.moses.metrics import MAKERS, parse_scconfig, read_file_metric, read_window
 from mert.moses.preparation import Preparation, read_preparations
 from mert.search.lines import Window
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 WORDS = st.lists(st.sampled_from(["the", "The", "cat", "sat", "mat"]), min_size=1, max_size=8).map(" ".join)
 
