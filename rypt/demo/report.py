@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hits.batches.markup import html_templates
+from hits.batch.markup import html_templates
 from rypt.text import open_output
 
 Table = Sequence[Sequence[object]]

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.asking.make import make_batch, price
-from hits.asking.questions import BatchOptions, ComparisonQuestions
+from hits.batch.make import BatchOptions, ComparisonQuestions, make_batch, price
 from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish

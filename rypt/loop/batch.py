@@ -7,11 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hits.asking.make import make_batch, price
-from hits.asking.questions import BatchOptions, LabelQuestions
-from hits.batches.price import Price
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
+from hits.batch.make import BatchOptions, LabelQuestions, make_batch, price
 from hits.market.ledger import ledgers
+from hits.payment import Price
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile
 from rypt.campaign.settings import LoopSettings, MarketSettings

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hits.batches.reader import BATCH_TOML, read_batch
+from hits.batch.folder import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.records import Batch, Kind
 from hits.results.answers import Results

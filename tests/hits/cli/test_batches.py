@@ -8,7 +8,7 @@ import tomllib
 import pytest
 from commands import run
 
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
