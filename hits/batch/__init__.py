@@ -7,7 +7,7 @@ A batch is a folder: ``batch.toml`` (settings), ``batch.csv`` (a row for each hi
     batch = make_comparison_batch(segments, outputs, settings)         # hits.batch has the items of each kind
     write_batch(folder, batch)                                         # hits.batch.folder
     batch = read_batch(folder)                                         # hits.batch.folder: checked line by line
-    price(batch, fees=MTURK_FEES).total                                # hits.batch.price
+    price(batch, fees=MTURK_FEES).total                                # hits.payment
     fill(batch.template, batch.items[0].columns)                       # hits.batch.page: what a worker sees
 
 `kinds` has the rules of each kind; `layout` makes the template of a kind from Jinja templates and the texts of one

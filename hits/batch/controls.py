@@ -6,15 +6,13 @@ number that stands as it is in source, candidate and reference. *Damaged* candid
 in, the way WMT's direct assessments make bad references, so that a reader sees that they are no translation.
 """
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from hits.records import MAX_RANKED
 from rypt.records import Label, Span, Votes
-from rypt.text import FormatError, RyptError
+from rypt.text import RyptError
 from rypt.texts.alignment import Links
 from rypt.texts.phrases import linked_positions
 
@@ -122,34 +120,3 @@ def clean_part(span: Span, links: Links, source_size: int) -> list[int]:
     chosen = set(positions)
     inside = all(span.start <= source < span.stop for source, target in links if target in chosen)
     return positions if together and inside and all(linked[i] for i in range(*span)) else []
-
-
-def ranking_control(relation: str, first: int, second: int) -> str:
-    """The control column of a ranking: slot ``first`` is ``better`` than slot ``second``, or ``equal`` to it."""
-    return json.dumps({relation: [first, second]})
-
-
-def parse_ranking_control(control: str) -> tuple[str, int, int]:
-    """What a ranking's control column says: ``better`` or ``equal``, and two slots."""
-    try:
-        ((relation, (first, second)),) = json.loads(control).items()
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        relation, first, second = "", 0, 0
-    slots = [slot for slot in (first, second) if type(slot) is int and 1 <= slot <= MAX_RANKED]
-    if relation not in ("better", "equal") or len(slots) != 2:
-        raise FormatError(f'expected a control like {{"better": [1, 4]}}, found {control!r}')
-    return relation, slots[0], slots[1]
-
-
-def same_systems(columns: Mapping[str, str], slot: int) -> list[str]:
-    """The systems whose text is that of a ranking's slot, by its column ``same_1`` …, a JSON list."""
-    given = columns.get(f"same_{slot}", "")
-    try:
-        names = json.loads(given) if given else []
-    except (ValueError, RecursionError):
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise FormatError(
-            f'expected a list of systems like ["x", "y"] in column same_{slot}, found {given!r}'
-        )
-    return names

@@ -22,10 +22,10 @@ from typing import Any
 
 import tomli_w
 
-from hits.batch.kinds import KINDS
 from hits.batch.markup import plain
 from hits.batch.page import check_template, placeholders, read_interface
-from hits.batch.price import fair_rule
+from hits.kinds import KINDS
+from hits.payment import fair_rule
 from hits.qualifications import qualifications_table, read_qualifications
 from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
 from rypt.strict import SyntaxFormatError, parse_toml

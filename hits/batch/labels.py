@@ -17,8 +17,8 @@ from hits.batch.controls import control_count
 from hits.batch.label_controls import LabelControls, read_verified
 from hits.batch.markup import extract, highlight, language_columns
 from hits.batch.page import batch_template, fit, read_interface
-from hits.batch.price import NO_FEES, Fees, price
 from hits.batch.systems import short_name
+from hits.payment import NO_FEES, Fees, price
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile

@@ -13,11 +13,11 @@ import numpy as np
 from hits.batch.alternatives import read_reference_links
 from hits.batch.controls import control_count
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.kinds import KINDS
 from hits.batch.labels import LabelOptions, make_label_batch
-from hits.batch.price import MIN_WAGE, Price, fair_rule, fees_of
-from hits.batch.price import price as batch_price
 from hits.batch.systems import make_comparison_batch, make_ranking_batch, read_output, same_text
+from hits.kinds import KINDS
+from hits.payment import MIN_WAGE, Price, fair_rule, fees_of
+from hits.payment import price as batch_price
 from hits.ranking.data import comparisons_of
 from hits.ranking.readers.files import only_part, read_parts
 from hits.ranking.scores.data import SegmentScores

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from hits.batch.kinds import KINDS
 from hits.batch.markup import html_templates, text_direction
+from hits.kinds import KINDS
 from hits.records import Batch, Item, Kind
 from rypt.records import SEVERITIES
 from rypt.strict import SyntaxFormatError, parse_toml

@@ -9,9 +9,10 @@ from itertools import combinations
 
 import numpy as np
 
-from hits.batch.controls import Donors, control_count, damage, ranking_control
+from hits.batch.controls import Donors, control_count, damage
 from hits.batch.markup import escape, language_columns, plain, readable
 from hits.batch.page import batch_template, fit, read_interface
+from hits.kinds import ranking_control
 from hits.records import MAX_RANKED, Batch, BatchSettings, Choice, ControlKind, IdenticalPair, Item, Kind
 from rypt.records import Segment
 from rypt.text import InputError, PathLike, RyptError, plural, read_lines, tokenize

@@ -165,9 +165,15 @@ def make(
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
     candidates, a ranking five. The options of this command are recorded in batch.toml.
     """
-    from hits.batch.make import make_batch
-    from hits.batch.make import BatchOptions, ComparisonQuestions, LabelQuestions, Questions, RankingQuestions
-    from hits.batch.make import verdict_notes
+    from hits.batch.make import (
+        BatchOptions,
+        ComparisonQuestions,
+        LabelQuestions,
+        Questions,
+        RankingQuestions,
+        make_batch,
+        verdict_notes,
+    )
 
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
     if scores and selection != "trueskill":
@@ -344,9 +350,9 @@ def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | Non
     Uses the times measured in the campaign, else those recorded when the batch was made, else 8.4 seconds per label, 30
     per comparison and 15 per ranked candidate.
     """
-    from hits.batch.make import price as price_batch
     from hits.batch.folder import read_batch
-    from hits.batch.price import MIN_WAGE
+    from hits.batch.make import price as price_batch
+    from hits.payment import MIN_WAGE
 
     read = read_batch(batch)
     least = MIN_WAGE if min_wage is None else min_wage

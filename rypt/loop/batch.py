@@ -10,6 +10,7 @@ from typing import Any
 from hits.batch.folder import read_batch
 from hits.batch.make import BatchOptions, LabelQuestions, make_batch, price
 from hits.market.ledger import ledgers
+from hits.payment import Price
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import LabelPrice
 from rypt.campaign.queries import queries as campaign_queries

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from hits.batch.systems import shown
-from hits.batch.page import batch_template, read_interface
 from hits.batch.markup import extract, highlight, language_columns
-from hits.batch.page import fill, question_xml
+from hits.batch.page import batch_template, fill, question_xml, read_interface
+from hits.batch.systems import shown
 from hits.records import Kind
 from hits.server.store.hits import NewHit
 from hits.server.store.records import AssignmentRecord, HitProperties

@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from hits.batch.systems import make_comparison_batch
 from hits.batch.folder import new_settings
 from hits.batch.markup import readable
 from hits.batch.page import fill
+from hits.batch.systems import make_comparison_batch
 from hits.records import Batch, BatchSettings, IdenticalPair, Kind
 from rypt.records import Segment
 from rypt.text import RyptError, tokenize

@@ -10,10 +10,9 @@ from hits.batch.controls import (
     control_count,
     damage,
     damaged_words,
-    parse_ranking_control,
-    ranking_control,
     reference_positions,
 )
+from hits.kinds import parse_ranking_control, ranking_control
 from rypt.records import Label, Span, Votes
 from rypt.text import FormatError, RyptError
 

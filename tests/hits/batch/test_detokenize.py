@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batch.markup import shown
-from hits.batch.markup import extract, highlight, plain
+from hits.batch.markup import extract, highlight, plain, shown
 from hits.simulate.page import read_page
 from rypt.text import tokenize
 

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.batch.alternatives import read_reference_links
-from hits.batch.systems import make_comparison_batch
-from hits.batch.labels import make_label_batch
-from hits.batch.systems import make_ranking_batch
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.price import fair_rule
+from hits.batch.labels import make_label_batch
+from hits.batch.systems import make_comparison_batch, make_ranking_batch
+from hits.payment import fair_rule
 from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
 from rypt.campaign.folder import Campaign
 from rypt.records import Segment

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hits.batch.alternatives import read_reference_links
-from hits.batch.labels import LabelOptions, make_label_batch
-from hits.batch.label_controls import control_candidates
 from hits.batch.folder import new_settings
+from hits.batch.label_controls import control_candidates
+from hits.batch.labels import LabelOptions, make_label_batch
 from hits.batch.page import fill, item_question
-from hits.batch.price import MTURK_FEES, NO_FEES, Fees, price
+from hits.payment import MTURK_FEES, NO_FEES, Fees, price
 from hits.records import Batch, BatchSettings, Kind
 from hits.simulate.page import ShownText, read_page
 from rypt.campaign.create import create_campaign

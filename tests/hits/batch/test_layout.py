@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from hits.batch.page import asks_severity, batch_template, interface_languages, read_interface
-from hits.batch.page import check_template, fill, placeholders, without_market_parts
+from hits.batch.page import (
+    asks_severity,
+    batch_template,
+    check_template,
+    fill,
+    interface_languages,
+    placeholders,
+    read_interface,
+    without_market_parts,
+)
 from hits.records import Kind
 from rypt.records import Label, parse_label
 from rypt.text import InputError, RyptError

@@ -7,10 +7,17 @@ from decimal import Decimal
 
 import pytest
 
-from hits.batch.make import MadeBatch, make_batch, price
-from hits.batch.make import BatchOptions, ComparisonQuestions, LabelQuestions, RankingQuestions
 from hits.batch.folder import read_batch
-from hits.batch.price import MIN_WAGE
+from hits.batch.make import (
+    BatchOptions,
+    ComparisonQuestions,
+    LabelQuestions,
+    MadeBatch,
+    RankingQuestions,
+    make_batch,
+    price,
+)
+from hits.payment import MIN_WAGE
 from hits.records import Answer, Kind
 from hits.results.answers import Results
 from hits.results.content import Assignment

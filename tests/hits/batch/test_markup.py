@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batch.markup import shown
-from hits.batch.markup import escape, extract, highlight, language_columns, plain, text_direction
+from hits.batch.markup import escape, extract, highlight, language_columns, plain, shown, text_direction
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # all of Unicode, lone surrogates and controls too
 TOKENS = st.lists(

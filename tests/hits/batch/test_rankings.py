@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hits.batch.systems import make_ranking_batch
-from hits.batch.controls import parse_ranking_control
 from hits.batch.folder import new_settings, read_batch, write_batch
 from hits.batch.markup import readable
 from hits.batch.page import fill
+from hits.batch.systems import make_ranking_batch
+from hits.kinds import parse_ranking_control
 from hits.records import Answer, Batch, BatchSettings, IdenticalPair, Kind
 from hits.results.content import Assignment, understand
 from rypt.records import Segment

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batch.folder import write_batch
-from hits.batch.folder import read_batch
+from hits.batch.folder import read_batch, write_batch
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from rypt.text import InputError
 

@@ -2,10 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hits.batch.systems import make_comparison_batch
-from hits.batch.systems import make_ranking_batch
-from hits.batch.make import verdict_notes
 from hits.batch.folder import new_settings
+from hits.batch.make import verdict_notes
+from hits.batch.systems import make_comparison_batch, make_ranking_batch
 from hits.records import Kind
 from rypt.records import Segment
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hits.batch.alternatives import read_reference_links
-from hits.batch.labels import LabelOptions, make_label_batch
-from hits.batch.label_controls import add_verified, align_references, control_candidates, find_phrase
 from hits.batch.folder import new_settings
+from hits.batch.label_controls import add_verified, align_references, control_candidates, find_phrase
+from hits.batch.labels import LabelOptions, make_label_batch
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.records import Label

@@ -16,11 +16,10 @@ from commands import run
 from local_market import local_market
 from store_lives import available
 
-from hits.batch.systems import make_comparison_batch
-from hits.batch.make import make_batch
-from hits.batch.make import BatchOptions, LabelQuestions
 from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.make import BatchOptions, LabelQuestions, make_batch
 from hits.batch.page import item_question
+from hits.batch.systems import make_comparison_batch
 from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind

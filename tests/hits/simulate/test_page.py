@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from hits.batch.labels import LabelOptions, make_label_batch
 from hits.batch.folder import new_settings
+from hits.batch.labels import LabelOptions, make_label_batch
 from hits.batch.page import fill, without_market_parts
 from hits.records import Kind
 from hits.server.questions.safe_html import safe_page

@@ -2,9 +2,8 @@
 
 import pytest
 
-from hits.batch.kinds import KINDS, kind_of
-from hits.batch.page import batch_template, interface_languages, read_interface
-from hits.batch.page import placeholders
+from hits.batch.page import batch_template, interface_languages, placeholders, read_interface
+from hits.kinds import KINDS, kind_of
 from hits.records import Item, Kind
 from hits.results import content
 from hits.server.pages import reviewing

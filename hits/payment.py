@@ -8,7 +8,7 @@ three alternatives begun, comes close to those means. `fair_rule` starts from an
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
-from hits.batch.kinds import KINDS
+from hits.kinds import KINDS
 from hits.records import CENT, Batch, Kind, RewardRule
 
 HOUR = Decimal(3600)

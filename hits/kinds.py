@@ -3,12 +3,12 @@
 `KINDS` is the one place that lists them; whatever differs from kind to kind in a few words or numbers is asked there.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
-from hits.batch.controls import parse_ranking_control, same_systems
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Choice, Item, Kind
 from rypt.records import Label
 from rypt.text import FormatError
@@ -54,6 +54,37 @@ class KindRules:
     can_be_split: Callable[[Item], bool]
     campaign_assignments: bool = False
     answers: Mapping[str, AnswerWords] = field(default_factory=dict)
+
+
+def ranking_control(relation: str, first: int, second: int) -> str:
+    """The control column of a ranking: slot ``first`` is ``better`` than slot ``second``, or ``equal`` to it."""
+    return json.dumps({relation: [first, second]})
+
+
+def parse_ranking_control(control: str) -> tuple[str, int, int]:
+    """What a ranking's control column says: ``better`` or ``equal``, and two slots."""
+    try:
+        ((relation, (first, second)),) = json.loads(control).items()
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        relation, first, second = "", 0, 0
+    slots = [slot for slot in (first, second) if type(slot) is int and 1 <= slot <= MAX_RANKED]
+    if relation not in ("better", "equal") or len(slots) != 2:
+        raise FormatError(f'expected a control like {{"better": [1, 4]}}, found {control!r}')
+    return relation, slots[0], slots[1]
+
+
+def same_systems(columns: Mapping[str, str], slot: int) -> list[str]:
+    """The systems whose text is that of a ranking's slot, by its column ``same_1`` …, a JSON list."""
+    given = columns.get(f"same_{slot}", "")
+    try:
+        names = json.loads(given) if given else []
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise FormatError(
+            f'expected a list of systems like ["x", "y"] in column same_{slot}, found {given!r}'
+        )
+    return names
 
 
 def _whole(row: Row, name: str, least: int, most: int) -> int:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batch.price import (
+from hits.payment import (
     MIN_WAGE,
     MTURK_FEES,
     NO_FEES,
