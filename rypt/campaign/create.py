@@ -31,7 +31,6 @@ from rypt.campaign.settings import (
     Scoring,
     write_settings,
 )
-from rypt.metrics.references import read_reference
 from rypt.options import TOKENS, check_option
 from rypt.records import Candidate, Segment
 from rypt.text import (
@@ -50,6 +49,7 @@ from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.formats import RAW
 from rypt.texts.lists import expand_lists, list_names
 from rypt.texts.nbest import has_links, not_in_source, read_list
+from rypt.texts.references import read_reference
 from rypt.texts.tokenizer import (
     HOW_TO_INSTALL,
     Segmenter,
@@ -137,7 +137,6 @@ def create_campaign(
 
 
 def _with_paths(files: Files, place: Callable[[str], str]) -> Files:
-    """The same files, each path replaced."""
     return Files(
         place(files.source),
         None if files.trees is None else place(files.trees),

@@ -1,17 +1,18 @@
-"""chrF and chrF++: sacrebleu's statistics and numbers, with the scores of many sums at once."""
+"""chrF and chrF++: sacrebleu's numbers, with n-grams counted in a compiled loop and the scores of many sums at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
-from mert.metrics.sentence import sacrebleu_shares
-from rypt.arrays import Floats, Ints
-from rypt.metrics.metric import Resources, stats_by_text
-from rypt.metrics.references import References
+from rypt.arrays import Floats, Ids, Ints
+from rypt.metrics.metric import Resources, sacrebleu_scores, stats_by_text
+from rypt.metrics.ngrams import clipped_matches, ngram_counts, text_starts, word_ids
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 EPSILON = 1e-16
 
@@ -53,10 +54,39 @@ class ChrF:
         """For each order, characters first, the n-grams of the candidate, of the reference, and in both."""
         return stats_by_text(candidates, self._rows, 3 * self.chrf.order)
 
-    def _rows(self, segment: str, texts: list[str]) -> Iterator[list[int]]:
-        (ngrams,) = self.chrf._cache_references([[reference] for reference in self.references[segment]])
-        for text in texts:
-            yield self.chrf._compute_segment_statistics(self.chrf._preprocess_segment(text), ngrams)
+    def _rows(self, segment: str, texts: list[str]) -> Ints:
+        """The statistics for the reference with the highest sentence score, the first of equals."""
+        references = self.references[segment]
+        every = [self.chrf._preprocess_segment(text) for text in (*references, *texts)]
+        encoded = [
+            (order, *encode(every))
+            for order, encode in (
+                (self.chrf.char_order, self._characters),
+                (self.chrf.word_order, self._words),
+            )
+            if order
+        ]
+        choices = []
+        for reference in range(len(references)):
+            counts = [
+                _ngram_stats(ids, starts[reference : reference + 2], starts[len(references) :], order)
+                for order, ids, starts in encoded
+            ]
+            choices.append(np.concatenate(counts, axis=1).reshape(len(texts), -1))
+        scores = [chrf_scores(rows, self.chrf.beta, self.chrf.eps_smoothing) for rows in choices]
+        best: Ints = np.stack(choices)[np.argmax(scores, axis=0), np.arange(len(texts))]
+        return best
+
+    def _characters(self, texts: list[str]) -> tuple[Ids, Ints]:
+        if not self.chrf.whitespace:
+            texts = ["".join(text.split()) for text in texts]
+        data = "".join(texts).encode("utf-32-le", "surrogatepass")
+        return np.frombuffer(data, np.int32), text_starts(texts)
+
+    def _words(self, texts: list[str]) -> tuple[Ids, Ints]:
+        words = [text.split() for text in texts]
+        pieces = {word: self.chrf._remove_punctuation(word) for word in set(chain.from_iterable(words))}
+        return word_ids([[piece for word in text for piece in pieces[word]] for text in words])
 
     def score(self, sums: Ints) -> Floats:
         """Corpus chrF of each row, from 0 to 100: bit by bit what sacrebleu makes of the row."""
@@ -69,7 +99,17 @@ class ChrF:
 
     def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
         """sacrebleu's sentence chrF of each candidate, from 0 to 1."""
-        return sacrebleu_shares(self.chrf, candidates, self.references)
+        return sacrebleu_scores(self.chrf, candidates, self.references)
+
+
+def _ngram_stats(ids: Ids, reference: Ints, texts: Ints, order: int) -> Ints:
+    """n-grams of the candidate, of the reference, and in both, (texts, order, 3)."""
+    ours, theirs = ngram_counts(texts, order), ngram_counts(reference, order)
+    stats = np.empty((*ours.shape, 3), np.int64)
+    stats[:, :, 0] = np.where(theirs > 0, ours, 0)
+    stats[:, :, 1] = theirs
+    stats[:, :, 2] = clipped_matches(ids, reference, texts, order)
+    return stats
 
 
 def chrf_scores(sums: Ints, beta: int, eps_smoothing: bool) -> Floats:

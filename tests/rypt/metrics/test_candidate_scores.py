@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rypt.metrics.mean_score import MeanScore, read_scores
+from rypt.metrics.candidate_scores import MeanScore, read_scores
 from rypt.metrics.metric import Resources, rated, read_metric, single_scores
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 CANDIDATES = [
     Candidate("0", "a house", None, {"lm": -2.0}, -1.0, {"comet": 0.5}),

@@ -16,17 +16,19 @@ A file has one of these forms:
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from rypt.arrays import Floats, Ints
-from rypt.metrics.references import Resources
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 from rypt.texts.features import finite
+
+if TYPE_CHECKING:
+    from rypt.metrics.metric import Resources
 
 UNIT = 10**9  # statistics are whole numbers: scores are rounded to nine decimals
 LARGEST = 1e6  # a score; so that the sums of a million segments fit 64 bits
@@ -97,7 +99,7 @@ class MeanScore:
         return np.asarray(totals / UNIT / np.maximum(counts, 1))
 
 
-def make_scores(resources: Resources, options: Mapping[str, str]) -> MeanScore:
+def make_scores(resources: "Resources", options: Mapping[str, str]) -> MeanScore:
     """The metric ``scores(FILE)``, with the option ``score``, the name of the field that has it."""
     read = Options("scores", options)
     path, field = read.text("file", None), read.text("score", None)
@@ -118,7 +120,7 @@ def make_scores(resources: Resources, options: Mapping[str, str]) -> MeanScore:
     return MeanScore(f"scores({path})|sha:{digest}", rate, better=better, scale=scale)
 
 
-def make_column(resources: Resources, options: Mapping[str, str]) -> MeanScore:
+def make_column(resources: "Resources", options: Mapping[str, str]) -> MeanScore:
     """The metric ``column(NAME)``: a number of each candidate, a feature or another field of the list."""
     read = Options("column", options)
     name = read.text("name", None)
@@ -142,7 +144,7 @@ def make_column(resources: Resources, options: Mapping[str, str]) -> MeanScore:
 
 
 def function_metric(
-    name: str, function: Callable[..., Iterable[float]], resources: Resources, options: Mapping[str, str]
+    name: str, function: Callable[..., Iterable[float]], resources: "Resources", options: Mapping[str, str]
 ) -> MeanScore:
     """The metric of a function of a list of `Rateable`, which gets each text of a segment once.
 

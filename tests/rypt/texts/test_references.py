@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from rypt.metrics.references import References, read_references, reference_files
 from rypt.text import InputError, RyptError
+from rypt.texts.references import References, read_references, reference_files
 
 
 def write(folder, *names, text="a\nb\n"):

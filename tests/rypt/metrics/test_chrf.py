@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from mert.metrics.chrf import ChrF
+from rypt.metrics.chrf import ChrF
 from rypt.metrics.metric import Resources, read_metric
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 WORDS = st.lists(
     st.sampled_from(["the", "a", "cat", "sat,", "(mat)", "on", ".", "Katze", "猫", "é"]), max_size=9

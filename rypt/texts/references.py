@@ -1,12 +1,8 @@
-"""What a metric may use besides candidates: reference translations, the source, a campaign.
-
-Files of references have one line per segment and are named one by one or by the beginning of their names.
-"""
+"""Reference translations: files with one line per segment, named one by one or by the beginning of their names."""
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from rypt.text import InputError, PathLike, RyptError, read_lines
@@ -55,34 +51,6 @@ class References:
             known = "for the segments from 0" if self.lines is None else "for other segments"
             raise RyptError(f"segment {segment!r} has no reference: there are {len(self)}, {known}")
         return [document[line] for document in self.documents]
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """Resources that a metric may use; ``…_from`` says in error messages how a user provides them.
-
-    ``sources`` reads the source of each segment, ``lists`` the segment and text of each candidate in the order
-    of the lists' lines.
-    """
-
-    references: References | None = None
-    campaign: PathLike | None = None
-    references_from: str = "--references"
-    campaign_from: str = "--campaign"
-    sources: Callable[[], Mapping[str, str]] | None = None
-    lists: Callable[[], Iterable[tuple[str, str]]] | None = None
-
-    def need_references(self, metric: str) -> References:
-        """The references; an error that names the metric where there are none."""
-        if self.references is None:
-            raise RyptError(f"the metric {metric} needs {self.references_from}")
-        return self.references
-
-    def need_campaign(self, metric: str) -> PathLike:
-        """The folder of the campaign; an error that names the metric where there is none."""
-        if self.campaign is None:
-            raise RyptError(f"the metric {metric} needs {self.campaign_from}")
-        return self.campaign
 
 
 def read_references(paths: Sequence[PathLike]) -> References:

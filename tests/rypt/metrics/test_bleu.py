@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from mert.lists.arrays import arrange, read_lists
-from mert.metrics.bleu import Bleu
+from rypt.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 SPACES = [
     " ",
@@ -169,19 +169,6 @@ def test_lists_in_any_order_have_the_statistics_of_their_texts(tmp_path_factory,
         of_segment = [[document[int(raw.segment)]] for document in references]
         assert stats[i : i + 1].tolist() == theirs._extract_corpus_statistics([raw.text], of_segment)
     assert metric.stats(list(lists.candidates)).tolist() == stats.tolist()
-
-
-def test_equal_texts_of_a_segment_are_counted_once(monkeypatch):
-    raws = [
-        Candidate("0", text, None, {"f": float(i)}, None) for i, text in enumerate(["a b", "a", "a b", "a b"])
-    ]
-    metric = Bleu(References([["a b"]]), tokenize="13a")
-    seen = []
-    prepare = metric.bleu._preprocess_segment
-    monkeypatch.setattr(metric.bleu, "_preprocess_segment", lambda text: seen.append(text) or prepare(text))
-    stats = metric.stats(arrange(raws).candidates)
-    assert sorted(seen) == ["a", "a b", "a b"]  # one of them is the reference
-    assert stats[0].tolist() == stats[2].tolist() == stats[3].tolist()
 
 
 def test_no_candidates_have_no_statistics():

@@ -6,9 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
-from mert.metrics.rypt import Rypt
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
+from rypt.metrics.campaign_rypt import Rypt
 from rypt.metrics.metric import Resources, read_metric
 from rypt.records import Candidate
 from rypt.scoring.learning import scorer_from_database

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.ter import TER
 
-from mert.metrics.ter import Ter
 from rypt.metrics.metric import Resources, read_metric
-from rypt.metrics.references import References
+from rypt.metrics.ter import Ter
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 WORDS = st.lists(
     st.sampled_from(["the", "a", "cat", "Cat", "sat,", "(mat)", "on", ".", "猫。", "é"]), max_size=9

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mert.metrics.sentence import sacrebleu_shares
 from rypt.arrays import Floats, Ints
-from rypt.metrics.metric import Resources, stats_by_text
-from rypt.metrics.references import References
+from rypt.metrics.metric import Resources, sacrebleu_scores, stats_by_text
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.signature import signature
+from rypt.texts.references import References
 
 
 class Ter:
@@ -69,7 +68,7 @@ class Ter:
 
     def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
         """1 - sacrebleu's sentence TER of each candidate, at least 0."""
-        return np.maximum(0.0, 1 - sacrebleu_shares(self.ter, candidates, self.references))
+        return np.maximum(0.0, 1 - sacrebleu_scores(self.ter, candidates, self.references))
 
 
 def make_ter(resources: Resources, options: Mapping[str, str]) -> Ter:
