@@ -137,7 +137,6 @@ def create_campaign(
 
 
 def _with_paths(files: Files, place: Callable[[str], str]) -> Files:
-    """The same files, each path replaced."""
     return Files(
         place(files.source),
         None if files.trees is None else place(files.trees),

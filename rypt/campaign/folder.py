@@ -39,7 +39,6 @@ class Campaign:
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
-        """Open the campaign in a folder."""
         return cls(Path(folder), read_settings(Path(folder)), watch)
 
     def __repr__(self) -> str:
@@ -47,16 +46,13 @@ class Campaign:
 
     @property
     def files(self) -> Files:
-        """Where its texts are."""
         return self.settings.files
 
     @property
     def scoring(self) -> Scoring:
-        """How it is scored."""
         return self.settings.scoring
 
     def path(self, name: str) -> Path:
-        """A file of the campaign."""
         return Path(os.path.normpath(self.folder / name))
 
     @cached_property

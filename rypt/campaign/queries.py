@@ -61,7 +61,6 @@ class LabelPrice:
 
     @property
     def each(self) -> Decimal:
-        """The price of one query in dollars."""
         return self.wage * self.seconds / 3600 * self.assignments
 
 
@@ -99,7 +98,6 @@ class Queries:
 
     @property
     def cost(self) -> Decimal:
-        """What the labels cost, in dollars."""
         return len(self) * self.price.each
 
     def summary(self) -> str:

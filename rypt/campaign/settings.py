@@ -151,6 +151,18 @@ class MarketSettings:
     assignments: int = 1
     severity: bool = False
 
+    @property
+    def fees(self) -> str:
+        """Whose fees the market takes: "local", which takes none, or "mturk"."""
+        return "local" if self.endpoint is None else "mturk"
+
+    def options(self, campaign: PathLike) -> list[str]:
+        """The options of a command that say which market."""
+        if self.endpoint is None:
+            return ["--at", os.path.normpath(Path(campaign, self.folder))]
+        production = ["--production"] if self.production else []
+        return ["--market", "mturk", "--endpoint", self.endpoint, *production]
+
     @classmethod
     def located_at(
         cls, campaign: PathLike, place: str | None, wage: Decimal | None = None, assignments: int = 1
@@ -202,8 +214,6 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All sections of ``rypt.toml``."""
-
     files: Files
     scoring: Scoring = Scoring()
     languages: Languages = Languages()
@@ -235,7 +245,6 @@ def read_settings(folder: Path) -> CampaignSettings:
 
 
 def _section(kind: Any, name: str, values: Any) -> Any:
-    """A section as an object of its class."""
     if not isinstance(values, dict):
         raise RyptError(f"expected [{name}] as a section, found {values!r}")
     types = {setting.name: setting.type for setting in fields(kind)}
