@@ -1,8 +1,7 @@
 """The price of a batch before it is published, the working time, and what workers earn an hour.
 
-Money is `Decimal` throughout. The paper paid $53.47 of wages for 3873 hits of 3.39 alternatives on average, 1.38 cents
-a hit, which came to $1.95 an hour (section 4.2); its exact rule is not published. `PAPER_RULE`, one cent for every
-three alternatives begun, comes close to those means. `fair_rule` starts from an hourly wage instead.
+Money is `Decimal` throughout. The paper paid $53.47 of wages for 3873 hits of 3.39 alternatives on average, which came to
+$1.95 an hour (section 4.2); its exact rule is not published. `fair_rule` starts from an hourly wage instead.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from hits.records import CENT, Batch, Kind, RewardRule
 
 HOUR = Decimal(3600)
 MIN_WAGE = Decimal("12.00")
-PAPER_RULE = RewardRule(each=Decimal("0.0033"))
 
 
 @dataclass(frozen=True, slots=True)

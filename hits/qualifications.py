@@ -23,8 +23,8 @@ Every part may be left out. `hits.market.qualification_types` turns it into a ma
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, TypeVar, get_origin
 
 from rypt.text import FormatError
 
@@ -34,13 +34,14 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 COUNTRY = re.compile(r"[A-Z]{2}")
 LOCALE = "00000000000000000071"  # the id of the qualification that every market keeps of where workers live
 PERCENT_APPROVED = "000000000000000000L0"  # … and of how much of their work was approved
+NAMES = {list: "a list", int: "a whole number", dict: "a section", str: "a text"}
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, slots=True)
-class TestQuestion:
-    """A question of a test with its choices, one of which is right."""
-
-    __test__ = False  # no test of ours, whatever a test runner thinks of the name
+class QuizQuestion:
+    """A question with its choices, one of which is right."""
 
     text: str
     choices: tuple[str, ...]
@@ -58,11 +59,11 @@ class TestQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class QualificationTest:
+class Quiz:
     """A test before the work; ``pass_mark`` is a percentage of its questions."""
 
     name: str
-    questions: tuple[TestQuestion, ...]
+    questions: tuple[QuizQuestion, ...]
     description: str = "A short test before the work."
     minutes: int = 10
     pass_mark: int = 80
@@ -89,7 +90,7 @@ class Qualifications:
     languages: tuple[str, ...] = ()
     countries: tuple[str, ...] = ()
     approval_rate: int = 0
-    test: QualificationTest | None = None
+    test: Quiz | None = None
 
     def __post_init__(self) -> None:
         for language in self.languages:
@@ -114,66 +115,48 @@ def read_qualifications(values: Mapping[str, Any]) -> Qualifications:
     >>> read_qualifications({"languages": ["de"], "approval_rate": 90})
     Qualifications(languages=('de',), countries=(), approval_rate=90, test=None)
     """
-    kinds = {"languages": list, "countries": list, "approval_rate": int, "test": dict}
-    settings = _checked(values, kinds, "[qualifications]")
-    for name in ("languages", "countries"):
-        if name in settings:
-            settings[name] = _texts(settings[name], f"{name} in [qualifications]")
-    if "test" in settings:
-        settings["test"] = _read_test(settings["test"])
-    return Qualifications(**settings)
+    return _read(Qualifications, values, "[qualifications]")
 
 
-def _read_test(values: Mapping[str, Any]) -> QualificationTest:
-    where = "[qualifications.test]"
-    kinds = {"name": str, "questions": list, "description": str, "minutes": int, "pass_mark": int}
-    settings = _checked(values, kinds, where, ("name", "questions"))
-    questions = []
-    for value in settings["questions"]:
-        asked = _checked(
-            value, {"text": str, "choices": list, "answer": str}, where, ("text", "choices", "answer")
-        )
-        questions.append(TestQuestion(asked["text"], _texts(asked["choices"], "choices"), asked["answer"]))
-    return QualificationTest(**{**settings, "questions": tuple(questions)})
-
-
-def _checked(
-    values: Any, kinds: Mapping[str, type], where: str, needed: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _read(record: type[Record], values: object, where: str) -> Record:
+    """A record whose fields have the names and the kinds of a section's settings."""
     if not isinstance(values, Mapping):
         raise FormatError(f"expected a section {where}, found {values!r}")
-    if unknown := sorted(values.keys() - kinds.keys()):
-        raise FormatError(f"unknown setting {unknown[0]} in {where}; expected {', '.join(kinds)}")
-    if missing := [name for name in needed if name not in values]:
+    known = {f.name: f for f in fields(record)}  # type: ignore[arg-type]
+    if unknown := sorted(values.keys() - known.keys()):
+        raise FormatError(f"unknown setting {unknown[0]} in {where}; expected {', '.join(known)}")
+    if missing := [name for name, f in known.items() if f.default is MISSING and name not in values]:
         raise FormatError(f"expected the setting {missing[0]} in {where}")
+    settings: dict[str, Any] = {}
     for name, value in values.items():
-        if type(value) is not kinds[name]:
-            expected = {list: "a list", int: "a whole number", dict: "a section", str: "a text"}[kinds[name]]
-            raise FormatError(f"expected {name} in {where} as {expected}, found {value!r}")
-    return dict(values)
+        expected = _kind(known[name].type)
+        if type(value) is not expected:
+            raise FormatError(f"expected {name} in {where} as {NAMES[expected]}, found {value!r}")
+        if name == "test":
+            settings[name] = _read(Quiz, value, "[qualifications.test]")
+        elif name == "questions":
+            settings[name] = tuple(_read(QuizQuestion, question, where) for question in value)
+        elif expected is list:
+            if not all(isinstance(text, str) for text in value):
+                raise FormatError(f"expected {name} in {where} as a list of texts, found {value!r}")
+            settings[name] = tuple(value)
+        else:
+            settings[name] = value
+    return record(**settings)
 
 
-def _texts(values: list[Any], where: str) -> tuple[str, ...]:
-    if not all(isinstance(value, str) for value in values):
-        raise FormatError(f"expected {where} as a list of texts, found {values!r}")
-    return tuple(values)
+def _kind(annotation: Any) -> type[Any]:
+    """The kind of a TOML value for a field: tuples are lists there, and records are sections."""
+    if annotation in (int, str):
+        return int if annotation is int else str
+    return list if get_origin(annotation) is tuple else dict
 
 
-def qualifications_table(given: Qualifications) -> dict[str, Any]:
+def qualifications_table(asked: Qualifications) -> dict[str, Any]:
     """The section as `read_qualifications` reads it; empty where nothing is asked."""
-    if given == Qualifications():
+    if asked == Qualifications():
         return {}
-    table: dict[str, Any] = {
-        "languages": list(given.languages),
-        "countries": list(given.countries),
-        "approval_rate": given.approval_rate,
-    }
-    if test := given.test:
-        table["test"] = {
-            name: getattr(test, name) for name in ("name", "description", "minutes", "pass_mark")
-        }
-        table["test"]["questions"] = [
-            {"text": question.text, "choices": list(question.choices), "answer": question.answer}
-            for question in test.questions
-        ]
+    table = asdict(asked)
+    if asked.test is None:
+        del table["test"]
     return table

@@ -191,7 +191,7 @@ def shown(tokens: Sequence[str], language: str = "") -> list[tuple[str, str]]:
         text = _plain(token.removesuffix("@@") if joins else token)
         before = not glued and not _follows(text, made, french)
         after = joins or text in OPENING or ELISION.fullmatch(text) is not None
-        if token == "@-@" or text in ("@-@",):
+        if token == "@-@":
             text, before, after = "-", False, True
         elif text == '"':
             quotes += 1

@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from hits.batch.page import language_name
-from hits.qualifications import LOCALE, PERCENT_APPROVED, Qualifications, QualificationTest
+from hits.qualifications import LOCALE, PERCENT_APPROVED, Qualifications, Quiz
 from rypt.text import RyptError
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
@@ -56,7 +56,7 @@ def language_type(language: str) -> Request:
     }
 
 
-def quiz_type(test: QualificationTest) -> Request:
+def quiz_type(test: Quiz) -> Request:
     """The request that creates a test."""
     return {
         "Name": test.name,
@@ -69,7 +69,7 @@ def quiz_type(test: QualificationTest) -> Request:
     }
 
 
-def quiz_form(test: QualificationTest) -> str:
+def quiz_form(test: Quiz) -> str:
     """The QuestionForm of a test."""
     overview = (
         f"<Overview><Title>{escape(test.name)}</Title><Text>{escape(test.description)}</Text></Overview>"
@@ -89,7 +89,7 @@ def _selection(place: int, text: str) -> str:
     return f"<Selection><SelectionIdentifier>c{place}</SelectionIdentifier><Text>{escape(text)}</Text></Selection>"
 
 
-def answer_key(test: QualificationTest) -> str:
+def answer_key(test: Quiz) -> str:
     """The AnswerKey of a test: a point for each right answer, in percent."""
     questions = "".join(
         f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><AnswerOption>"

@@ -77,7 +77,7 @@ class Crew:
         ]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Person:
     """A simulated worker at work; ``free`` is when the answers to the present page would be ready."""
 
@@ -166,39 +166,28 @@ def _work(
     done: Callable[[Tally], None],
     folder: Path | None,
 ) -> bool:
-    """Do hits until there are none; return True if any was done.
-
-    Somebody who sees a hit while others were told that there is none lets these look again first, for it is new.
-    """
+    """Do hits until nobody sees one; return True if any was done."""
     worked = False
-    idle: set[int] = set()
-    asked_again = False
-    while not stop.is_set() and len(idle) < len(people):
-        turn = min(
-            (i for i in range(len(people)) if i not in idle), key=lambda i: (people[i].visitor.page.done, i)
-        )
-        person = people[turn]
-        if not person.visitor.sees_hit():
-            idle.add(turn)
-            continue
+    refused: list[Person] = []
+    while not stop.is_set():
+        for _ in range(2):  # whoever looked before a batch was published whole looks again
+            seeing = [person for person in people if person not in refused and person.visitor.sees_hit()]
+        if not seeing:
+            break
         if folder is not None and not is_whole(folder):
             stop.wait(POLL_FIRST)
-            idle.clear()
             continue
-        if idle and not asked_again:
-            idle.clear()
-            asked_again = True
-            continue
+        person = min(seeing, key=lambda person: person.visitor.page.done)
         if not person.visitor.accept():
-            idle.add(turn)
+            refused.append(person)
             continue
-        asked_again = False
-        tally = Tally()
+        refused.clear()
+        tally = Tally(hits=1)
         fields = answer(person.visitor.page, truth, person.who, tally)
         if not _wait(person, crew.pace * crew.seconds * max(tally.answers, 1), stop):
             break
         if person.visitor.send(fields):
-            worked, tally.hits = True, 1
+            worked = True
             person.tally.add(tally)
             done(tally)
         person.free = time.monotonic()
@@ -208,13 +197,12 @@ def _work(
 def is_whole(folder: Path) -> bool:
     """Whether all batches on a local market are published whole; one is copied to its folder before its first hit."""
     with Store(folder / STORE_NAME) as store:
-        made = store.hits.count_items()
-    return all(made.get(batch.name, 0) >= batch_size(batch) for batch in kept_batches(folder))
+        published = store.hits.count_items()
+    return all(published.get(batch.name, 0) >= _size(batch) for batch in kept_batches(folder))
 
 
 @lru_cache(maxsize=64)
-def batch_size(batch: Path) -> int:
-    """The number of items of a kept batch."""
+def _size(batch: Path) -> int:
     return len(read_batch(batch).items)
 
 

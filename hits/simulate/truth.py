@@ -202,7 +202,9 @@ def read_truth(path: PathLike, sources: Mapping[str, str] | None = None) -> Trut
 
     ``sources`` (segment → text) says what segments look like where the file does not.
     """
-    with open(path, "rb") if Path(path).is_file() else _nothing(path) as stream:
+    if not Path(path).is_file():
+        raise InputError(path, None, "expected a file of truth, found none")
+    with open(path, "rb") as stream:
         is_database = stream.read(len(SQLITE)) == SQLITE
     truth = _from_database(path) if is_database else _from_lines(path)
     for segment, text in (sources or {}).items():
@@ -212,10 +214,6 @@ def read_truth(path: PathLike, sources: Mapping[str, str] | None = None) -> Trut
             path, None, 'expected lines {"segment": …, "source": …}, or a campaign that has the sources'
         )
     return truth
-
-
-def _nothing(path: PathLike) -> Any:
-    raise InputError(path, None, "expected a file of truth, found none")
 
 
 def _from_database(path: PathLike) -> Truth:

@@ -84,9 +84,8 @@ def _is_about_labels(status: "CampaignStatus") -> bool:
 
 def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
     who = f"{_count(compared.workers, 'worker')}{_simulated(compared.simulated)}"
-    same = f"{_count(compared.identical, 'pair')} with the same text" if compared.identical else ""
     count = _count(compared.comparisons, "comparison")
-    return [("compared", f"{count} of {_names(compared.systems)}, by {who}"), ("left out", same)]
+    return [("compared", f"{count} of {_names(compared.systems)}, by {who}")]
 
 
 def _label_rows(labels: "Labels") -> list[tuple[str, str]]:

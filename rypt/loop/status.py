@@ -69,13 +69,12 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparisons that count; of ``identical`` pairs nobody was asked, because their texts are the same."""
+    """The comparisons that count, and who made them."""
 
     comparisons: int
     workers: int
     simulated: int
     systems: list[str]
-    identical: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +315,6 @@ def _compared(results: Results) -> Compared | None:
         workers=len(workers),
         simulated=sum(map(is_simulated, workers)),
         systems=sorted({system for c in compared for system in (c.system_a, c.system_b)}),
-        identical=results.count_identical(),
     )
 
 

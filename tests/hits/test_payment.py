@@ -5,16 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.payment import (
-    MIN_WAGE,
-    MTURK_FEES,
-    NO_FEES,
-    PAPER_RULE,
-    fair_rule,
-    fees_of,
-    price,
-    wage_before_rounding,
-)
+from hits.payment import MIN_WAGE, MTURK_FEES, NO_FEES, fair_rule, fees_of, price, wage_before_rounding
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 
 
@@ -60,7 +51,7 @@ def test_our_own_market_takes_nothing() -> None:
 
 def test_the_papers_pace_and_wage() -> None:
     """1000 labels at 8.4 seconds take 2 h 20 min (section 4.2)."""
-    found = price(batch([10] * 100, PAPER_RULE))
+    found = price(batch([10] * 100, RewardRule(each=Decimal("0.0033"))))
     assert round(found.hours * 60) == 140
     assert found.wage is not None
     assert Decimal("1.3") < found.wage < Decimal("1.95")

@@ -28,13 +28,7 @@ from hits.market.qualification_types import (
     quiz_type,
     requirements,
 )
-from hits.qualifications import (
-    Qualifications,
-    QualificationTest,
-    TestQuestion,
-    qualifications_table,
-    read_qualifications,
-)
+from hits.qualifications import Qualifications, Quiz, QuizQuestion, qualifications_table, read_qualifications
 from hits.records import Kind
 from hits.server.app import make_app
 from hits.server.store.answer_key import score_test
@@ -42,11 +36,11 @@ from hits.server.store.records import Locale
 from rypt.records import Segment
 from rypt.text import FormatError, InputError, RyptError
 
-TEST = QualificationTest(
+TEST = Quiz(
     "Read <closely>",
     (
-        TestQuestion("Is 'the & house' good?", ("Yes", "No"), "Yes"),
-        TestQuestion("And 'house the'?", ("Yes", "No", "<b>"), "No"),
+        QuizQuestion("Is 'the & house' good?", ("Yes", "No"), "Yes"),
+        QuizQuestion("And 'house the'?", ("Yes", "No", "<b>"), "No"),
     ),
     pass_mark=100,
 )
@@ -65,10 +59,10 @@ def made_batch(folder, asked, id="b1"):
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(str.strip)
 questions = st.lists(texts, min_size=2, max_size=4, unique=True).flatmap(
-    lambda choices: st.builds(TestQuestion, texts, st.just(tuple(choices)), st.sampled_from(choices))
+    lambda choices: st.builds(QuizQuestion, texts, st.just(tuple(choices)), st.sampled_from(choices))
 )
 tests = st.builds(
-    QualificationTest,
+    Quiz,
     texts,
     st.lists(questions, min_size=1, max_size=3).map(tuple),
     texts,

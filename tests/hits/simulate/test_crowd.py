@@ -177,10 +177,10 @@ def test_accurate_workers_give_the_labels_back(tmp_path, labels, unjudged_campai
     assert found.hours == pytest.approx(2 * asked * 8.4 / 3600)
 
 
-def test_a_database_is_truth_too(tmp_path, unjudged_campaign):
+def test_a_database_is_truth_too(tmp_path, demo_campaign, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
     batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=15, controls=0))
-    with campaign.database() as db:
+    with Campaign.open(demo_campaign).database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         truth = read_truth(db.path)
     with served(tmp_path / "market") as market:

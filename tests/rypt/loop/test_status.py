@@ -175,17 +175,14 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
     assert "labels" not in status_text(status(folder))
     batch = read_batch(folder / "batches" / "1")
     answer(folder, batch, workers=("ada", "ASIMULATED1"), fields={"choice": "A"})
-    with Campaign.open(folder).database(readonly=False) as db:
-        Results(db).add_identical(batch.settings.id, batch.identical)
     with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
         for item in batch.items:
             ledger.add(item.id, f"hit-{item.id}")
     at_the_end = status(folder)
-    assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"], 1)
+    assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"])
     assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
     lines = status_text(at_the_end).splitlines()
     assert "compared    4 comparisons of A, B, by 2 workers, 1 of them SIMULATED" in lines
-    assert "left out    1 pair with the same text" in lines
     assert "to review   4 assignments" in lines
     assert "; 4 assignments to review (" in at_the_end.next.why
     assert not any(line.startswith(("labels", "coverage", "to ask")) for line in lines)
