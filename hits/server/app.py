@@ -116,7 +116,7 @@ def _seconds() -> int:
 def _add_own_routes(app: Flask, market: ServedMarket) -> None:
     endpoint = Endpoint(market.store, market.access.keys)
     direct = not (market.options.proxy or market.options.public_url)  # a proxy's connections are everybody's
-    styles = (files("hits.batches") / "templates" / "hit.css").read_bytes()
+    styles = (files("hits.batch") / "templates" / "hit.css").read_bytes()
 
     def landing() -> str:
         return render_template("landing.html", t=page_texts())

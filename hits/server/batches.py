@@ -8,16 +8,19 @@ import tomllib
 from functools import lru_cache
 from pathlib import Path
 
-from hits.batches.layout import (
+from hits.batch.folder import BATCH_TOML, read_batch
+from hits.batch.markup import plain
+from hits.batch.page import (
     allows_blank,
     asks_severity,
     batch_template,
+    fill,
     interface_languages,
+    item_question,
+    placeholders,
     read_interface,
+    without_market_parts,
 )
-from hits.batches.markup import plain
-from hits.batches.page import fill, item_question, placeholders, without_market_parts
-from hits.batches.reader import BATCH_TOML, read_batch
 from hits.market.folder import BATCH_FILES, BATCHES, kept_batches
 from hits.records import Batch, Item, Kind, parse_annotation
 from rypt.text import RyptError

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.batches.price import fees_of, price
-from hits.batches.reader import BATCH_TOML
+from hits.batch.folder import BATCH_TOML
 from hits.market.client import BotoMarket, connect
+from hits.payment import fees_of, price
 from hits.server.batches import read_kept
 from hits.server.protocol.endpoint import Endpoint
 from hits.server.settings import ServedMarket

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.batches.page import question_xml
+from hits.batch.page import question_xml
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties
 from hits.server.store.store import Store

@@ -1,6 +1,6 @@
 """What hits ask of workers, in the worker's language."""
 
-from hits.batches.layout import language_name
+from hits.batch.page import language_name
 from hits.market.qualification_types import language_of
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.pages.texts import PageTexts

@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
-from hits.batches.question_xml import parse_question
+from hits.batch.question_xml import parse_question
 from hits.server.pages.needs import kind_words
 from hits.server.pages.texts import PageError, PageTexts
 from hits.server.pages.visit import Visit, local, visit

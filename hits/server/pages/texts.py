@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from hits.batches.markup import text_direction
+from hits.batch.markup import text_direction
 from rypt.text import RyptError
 
 DEFAULT = "en"

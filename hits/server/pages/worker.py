@@ -11,8 +11,8 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from hits.batches.page import without_market_parts
-from hits.batches.question_xml import Question, parse_question
+from hits.batch.page import without_market_parts
+from hits.batch.question_xml import Question, parse_question
 from hits.records import parse_annotation
 from hits.server.batches import market_language, page_in, words_in
 from hits.server.pages.cards import cards, numbered

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from hits.batches.question_xml import XmlError, parse_question
+from hits.batch.question_xml import XmlError, parse_question
 from hits.qualifications import LOCALE
 from hits.server.questions.question import check_shown
 from hits.server.store.answer_key import read_answer_key

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hits.batches.question_xml import answers_xml
+from hits.batch.question_xml import answers_xml
 from hits.server.protocol.calls import Call, Operation, paged
 from hits.server.protocol.hits import show_locale
 from hits.server.protocol.limits import check_test

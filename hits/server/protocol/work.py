@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from hits.batches.question_xml import answers_xml
+from hits.batch.question_xml import answers_xml
 from hits.server.protocol.calls import Call, Operation, paged
 from hits.server.protocol.hits import show_hit
 from hits.server.store.records import AssignmentRecord, AssignmentStatus, BonusRecord, RefusedError, invalid

@@ -6,7 +6,7 @@ The page goes through `hits.server.questions.safe_html` like any other, so forma
 from html import escape
 from xml.etree.ElementTree import Element
 
-from hits.batches.question_xml import XmlError, child_text, local_name
+from hits.batch.question_xml import XmlError, child_text, local_name
 
 SEVERAL = ("checkbox", "list", "multichooser")
 
@@ -16,7 +16,7 @@ def form_page(form: Element, send: str) -> str:
 
     A title at the very beginning is that of the page.
 
-    >>> from hits.batches.question_xml import parse_xml
+    >>> from hits.batch.question_xml import parse_xml
     >>> form_page(parse_xml("<QuestionForm><Overview><Title>Hi</Title></Overview></QuestionForm>"), "Send")
     '<main><form><h1>Hi</h1><p class="send"><button type="submit">Send</button></p></form></main>'
     """

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from hits.batches.page import without_market_parts
-from hits.batches.question_xml import Question, XmlError, is_loopback, parse_question
+from hits.batch.page import without_market_parts
+from hits.batch.question_xml import Question, XmlError, is_loopback, parse_question
 from hits.server.questions.form import form_page
 from hits.server.questions.safe_html import SafePage, safe_page
 from rypt.text import FormatError
@@ -41,7 +41,7 @@ def check_shown(text: str) -> None:
 
     >>> check_shown("<HTMLQuestion><HTMLContent>Hello</HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>")
     Traceback (most recent call last):
-    hits.batches.question_xml.XmlError: expected a form with something to answer, found no input with a name
+    hits.batch.question_xml.XmlError: expected a form with something to answer, found no input with a name
     """
     try:
         question, safe = read_question(text, "OK")

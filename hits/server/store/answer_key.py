@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from xml.etree.ElementTree import Element
 
-from hits.batches.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
 
 MAPPINGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
 

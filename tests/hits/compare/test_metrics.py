@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from hits.asking.questions import BatchOptions
-from hits.batches.folder import read_batch
+from hits.batch.folder import read_batch
+from hits.batch.make import BatchOptions
 from hits.compare.metrics import compare_metrics, read_metrics
 from hits.records import Answer
 from hits.results.answers import Results
@@ -46,7 +46,7 @@ def test_people_are_asked_and_answer(campaign, tmp_path):
         comparison.preferences()
     batch = comparison.ask(tmp_path / "b", options=BatchOptions(controls=0, assignments=1, limit=6))
     assert read_batch(tmp_path / "b").items == batch.items
-    assert batch.settings.made["metrics"] == ["rypt", "bleu"]
+    assert batch.settings.made["systems"] == ["rypt", "bleu"]
     assert (batch.settings.made["wage"], len(batch.items), batch.price.hits) == ("12.00", 6, 6)
     with campaign.database(readonly=False) as db:
         for n, item in enumerate(batch.items):

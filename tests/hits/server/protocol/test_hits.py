@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hits.batches.question_xml import read_answers
+from hits.batch.question_xml import read_answers
 from hits.server.store.requirements import LOCALE, NUMBER_APPROVED
 
 if TYPE_CHECKING:

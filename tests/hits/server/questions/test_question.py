@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hits.batches.page import question_xml
-from hits.batches.question_xml import XmlError
+from hits.batch.page import question_xml
+from hits.batch.question_xml import XmlError
 from hits.server.questions.question import check_shown, read_question
 from rypt.text import FormatError
 

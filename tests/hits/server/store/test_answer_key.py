@@ -1,6 +1,6 @@
 import pytest
 
-from hits.batches.question_xml import SCHEMAS, XmlError
+from hits.batch.question_xml import SCHEMAS, XmlError
 from hits.server.store.answer_key import read_answer_key, score_test
 
 QUESTIONS = """
