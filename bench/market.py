@@ -21,7 +21,6 @@ import tempfile
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
@@ -34,9 +33,7 @@ from hits.market.collect import collect_into
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.results.answers import Results
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -58,9 +55,16 @@ def label_page() -> str:
 def fill_market(folder: Path, workers: int, hits: int) -> list[str]:
     now = int(time())
     with Store(folder / "market.db") as store:
-        kind = store.hits.create_type(HitProperties("Judge", "Judge", Decimal("0.05"), 86400), now).id
+        hit = {
+            "Title": "Judge",
+            "Description": "Judge",
+            "Reward": "0.05",
+            "AssignmentDurationInSeconds": 86400,
+            "LifetimeInSeconds": 86400,
+            "Question": question_xml(label_page()),
+        }
         for _ in range(workers * hits + workers):
-            store.hits.create(kind, NewHit(question_xml(label_page()), 86400), now)
+            store.hits.create(hit, now)
         tokens = []
         for number in range(workers):
             invitation = store.people.invite(f"worker {number}", now)
