@@ -25,9 +25,9 @@ from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.batches.page import question_xml
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.page import question_xml
+from hits.batch.systems import make_comparison_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
 from hits.market.publish import publish

@@ -28,14 +28,14 @@ from pathlib import Path
 import numpy as np
 
 from mert.lists.arrays import NBest, arrange, read_lists
-from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.lines import best_step
 from mert.search.share import combine
 from mert.solve import SearchSettings
 from rypt.arrays import Floats
-from rypt.metrics.references import References, read_references
+from rypt.metrics.bleu import Bleu
 from rypt.records import Candidate
+from rypt.texts.references import References, read_references
 
 PEER_RESTARTS = 20
 BEST = {

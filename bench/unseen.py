@@ -22,14 +22,14 @@ from tuning import paths, warm_up
 from mert.learned import learned
 from mert.limits import read_window
 from mert.lists.arrays import read_lists
-from mert.metrics.bleu import Bleu
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.share import Share, column_facts, spreads
 from mert.search.shares import WholeList
 from mert.solve import SearchSettings
 from mert.unseen import unseen_weights
 from rypt.arrays import Floats
-from rypt.metrics.references import read_references
+from rypt.metrics.bleu import Bleu
+from rypt.texts.references import read_references
 
 MOSES = {"uren": (16.98, 15.21), "fren": (23.16, 21.98), "bnen": (12.77, 11.67)}
 Method = Callable[[TuningProblem, Floats, int], Floats]

@@ -7,7 +7,7 @@
     hits.worker_reports("campaign")                         # each worker's quality
     hits.rank("wmt13.csv.gz", model="trueskill")            # which system is better, and how sure that is
 
-The rooms: `hits.batches` (what people see), `hits.asking` (making batches from a campaign), `hits.market` (the client),
+The rooms: `hits.batch` (what people see), `hits.batch` (making batches from a campaign), `hits.market` (the client),
 `hits.server` (the market), `hits.results`, `hits.compare`, `hits.ranking`, `hits.simulate`, `hits.cli`.
 """
 
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from rypt.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from hits.asking.make import make_batch as make_batch
-    from hits.asking.make import price as price
+    from hits.batch.make import make_batch as make_batch
+    from hits.batch.make import price as price
     from hits.market.collect import collect as collect
     from hits.market.publish import publish as publish
     from hits.ranking.rank import rank as rank
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 HOMES = {
     "collect": "hits.market.collect",
-    "make_batch": "hits.asking.make",
-    "price": "hits.asking.make",
+    "make_batch": "hits.batch.make",
+    "price": "hits.batch.make",
     "publish": "hits.market.publish",
     "rank": "hits.ranking.rank",
     "worker_reports": "hits.results.quality",

@@ -23,7 +23,7 @@ Three candidates with two features; under the weights 1 and 1 the second one win
 
 The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003) and the shares of a list that it
 goes over, `mert.optimize` the search over directions and starting points, `mert.run` the loop around a decoder,
-`mert.decode` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.metrics` has the metrics, `mert.moses`
+`mert.decode` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.moses`
 and `mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
 

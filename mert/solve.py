@@ -109,7 +109,7 @@ class Solution:
 def _has_zero_as_worst(metric: Metric) -> bool:
     """Whether no score is below 0: true of metrics to maximise, but for sums from which something is subtracted.
 
-    Scores of other programs (`rypt.metrics.mean_score`) may be below 0, too.
+    Scores of other programs (`rypt.metrics.candidate_scores`) may be below 0, too.
     """
     signed = any(getattr(each, "signed", False) for each in (metric, *getattr(metric, "parts", ())))
     return metric.maximize and not signed and all(weight > 0 for weight in getattr(metric, "weights", ()))

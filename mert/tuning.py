@@ -23,9 +23,9 @@ from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.metric import Metric, Resources, columns_of, read_metric
-from rypt.metrics.references import References, read_references
 from rypt.text import PathLike, RyptError
 from rypt.texts.nbest import read_list
+from rypt.texts.references import References, read_references
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 

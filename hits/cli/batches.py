@@ -13,7 +13,7 @@ from rypt.console import JSON, QUIET, talk, watcher
 from rypt.text import plural
 
 if TYPE_CHECKING:
-    from hits.asking.make import MadeBatch
+    from hits.batch.make import MadeBatch
 
 MARKET = click.option(
     "--market",
@@ -165,15 +165,15 @@ def make(
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
     candidates, a ranking five. The options of this command are recorded in batch.toml.
     """
-    from hits.asking.make import make_batch
-    from hits.asking.questions import (
+    from hits.batch.make import (
         BatchOptions,
         ComparisonQuestions,
         LabelQuestions,
         Questions,
         RankingQuestions,
+        make_batch,
+        verdict_notes,
     )
-    from hits.asking.verdict_notes import verdict_notes
 
     _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
     if scores and selection != "trueskill":
@@ -288,8 +288,8 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
     """
     from itertools import islice
 
-    from hits.asking.alternatives import read_reference_links
-    from hits.asking.verified import add_verified, align_references, control_candidates, mixed
+    from hits.batch.alternatives import read_reference_links
+    from hits.batch.label_controls import add_verified, align_references, control_candidates, mixed
     from rypt.records import Label
 
     opened = open_campaign(campaign)
@@ -350,9 +350,9 @@ def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | Non
     Uses the times measured in the campaign, else those recorded when the batch was made, else 8.4 seconds per label, 30
     per comparison and 15 per ranked candidate.
     """
-    from hits.asking.make import price as price_batch
-    from hits.batches.folder import read_batch
-    from hits.batches.price import MIN_WAGE
+    from hits.batch.folder import read_batch
+    from hits.batch.make import price as price_batch
+    from hits.payment import MIN_WAGE
 
     read = read_batch(batch)
     least = MIN_WAGE if min_wage is None else min_wage

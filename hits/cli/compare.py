@@ -13,7 +13,7 @@ from hits.records import same_text_note
 from rypt.console import JSON, QUIET, colours_wanted, progress, talk, watcher
 
 if TYPE_CHECKING:
-    from hits.asking.make import MadeBatch
+    from hits.batch.make import MadeBatch
     from hits.compare.metrics import Disagreements, PreferenceReport
     from hits.compare.pool import PoolReport
     from hits.compare.scores import OutcomeReport
@@ -266,7 +266,7 @@ def compare(
         made = _rated_campaign(ratings, folder, quiet=quiet)
         campaign, scores = made.campaign, str(made.scores)
         judged_only = tuple(dict.fromkeys((*made.judged_only, *judged_only)))
-    from hits.asking.questions import BatchOptions
+    from hits.batch.make import BatchOptions
     from hits.compare.metrics import compare_metrics
     from hits.compare.scores import HeldOutScores, compare_by_scores
 

@@ -25,8 +25,8 @@ from rypt.console import JSON, QUIET, progress, talk
 from rypt.text import plural
 
 if TYPE_CHECKING:
-    from hits.batches.price import Price
     from hits.market.client import Market, MarketAddress
+    from hits.payment import Price
     from hits.server.app import MarketLinks
 
 

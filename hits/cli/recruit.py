@@ -114,7 +114,7 @@ def _make(
     as_json: bool,
 ) -> None:
     """Make the study, after its price was shown."""
-    from hits.batches.reader import read_batch
+    from hits.batch.folder import read_batch
     from hits.market.folder import read_terms
 
     terms = read_terms(at)

@@ -42,7 +42,7 @@ def import_(
     Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
     Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
     """
-    from hits.batches.folder import read_batch
+    from hits.batch.folder import read_batch
     from hits.results.importing import import_results
     from hits.results.jsonl_file import import_answers
 
@@ -82,7 +82,7 @@ def export(campaign: str, batch: str | None, output: str) -> None:
 
     To a file that ends in .jsonl, write all that is known of assignments, payments included; rypt hits import reads it.
     """
-    from hits.batches.folder import read_batch
+    from hits.batch.folder import read_batch
     from hits.results.csv_file import export_results
     from hits.results.jsonl_file import export_answers
 

@@ -17,9 +17,9 @@ from rypt.console import talk
 from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
-    from hits.batches.price import Price
     from hits.market.client import BotoMarket, Market, MarketAddress, Participant
     from hits.market.collect import Collected
+    from hits.payment import Price
     from hits.records import Batch
     from hits.results.answers import Added, Results
     from rypt.campaign.folder import Campaign
@@ -217,7 +217,7 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
 
 def _wage(batch: "Batch", cost: "Price") -> str:
     """What an hour earns, and why it is more than the wage that rewards were computed from."""
-    from hits.batches.price import wage_before_rounding
+    from hits.payment import wage_before_rounding
 
     if cost.wage is None:
         return ""

@@ -125,7 +125,7 @@ def _label_lines(facts: Facts) -> Iterator[str]:
 
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
-    from hits.batches.kinds import KINDS
+    from hits.kinds import KINDS
     from hits.records import Kind, same_text_note
 
     yield plural(facts["comparisons"], "comparison")

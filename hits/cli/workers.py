@@ -198,7 +198,7 @@ def _verdict(report: "WorkerReport", pay: "Pay") -> str:
 
 
 def _shares(shares: Mapping[str, float]) -> str:
-    from hits.batches.kinds import answer_words
+    from hits.kinds import answer_words
 
     return " ".join(
         f"{words.short} {100 * shares[answer]:.0f}"

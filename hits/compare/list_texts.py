@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from rypt.campaign.folder import read_source
-from rypt.metrics.references import References, read_references
 from rypt.records import Candidate, Segment
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.texts.formats import reader_of
 from rypt.texts.nbest import not_in_source, read_list
+from rypt.texts.references import References, read_references
 
 _FINAL = re.compile(
     r"(?P<space>\s?)[.!?]+(\s*[\"'»”’)\]]+)*\s*$"

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hits.batches.markup import highlight, html_templates, text_direction
+from hits.batch.markup import highlight, html_templates, text_direction
 from hits.compare.list_texts import ListTexts, read_lists
 from hits.compare.words import spec_legend
 from rypt.arrays import Floats, Ints

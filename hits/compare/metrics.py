@@ -5,15 +5,14 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import combinations
 
-from hits.asking.make import MadeBatch, make_batch
-from hits.asking.questions import BatchOptions
-from hits.batches.price import MIN_WAGE
+from hits.batch.make import BatchOptions, MadeBatch, make_batch
 from hits.compare.page import PageFacts, write_picks_page
 from hits.compare.picks import Disagreement, PickQuestions, Picks, disagreements, texts_of
 from hits.compare.plot import plot_preferences
 from hits.compare.preferences import Preferences, read_preferences
 from hits.compare.tables import beside, preference_line, preference_tables
 from hits.compare.words import legend
+from hits.payment import MIN_WAGE
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring

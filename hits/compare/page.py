@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from hits.batches.markup import highlight, html_templates, text_direction
+from hits.batch.markup import highlight, html_templates, text_direction
 from hits.compare.picks import Disagreement, rejected_words
 from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import PathLike, RyptError, open_output

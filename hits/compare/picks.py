@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.asking.outputs import same_text
-from hits.asking.questions import BatchOptions, first_references
+from hits.batch.make import BatchOptions, first_references
+from hits.batch.systems import make_comparison_batch, same_text
 from hits.records import Batch, BatchSettings, Kind
 from rypt.campaign.folder import Campaign
 from rypt.records import Candidate

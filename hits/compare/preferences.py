@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hits.asking.outputs import same_text
-from hits.batches.markup import plain
+from hits.batch.markup import plain
+from hits.batch.systems import same_text
 from hits.results.answers import Results
 from hits.simulated import is_simulated
 from rypt.picks.outcome import bootstrap_interval

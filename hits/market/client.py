@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from hits.batches.page import item_question
-from hits.batches.question_xml import read_answers
+from hits.batch.page import item_question
+from hits.batch.question_xml import read_answers
 from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
 from hits.market.service import session

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
-from hits.batches.reader import BATCH_CSV, BATCH_TOML, TEMPLATE, TRAINING_CSV
+from hits.batch.folder import BATCH_CSV, BATCH_TOML, TEMPLATE, TRAINING_CSV
 from rypt.strict import parse_json
 from rypt.text import InputError, PathLike, RyptError
 

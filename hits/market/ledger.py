@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hits.batches.folder import PUBLISHED
+from hits.batch.folder import PUBLISHED
 from rypt.locked_files import AppendOnly
 from rypt.strict import parse_json
 from rypt.text import InputError

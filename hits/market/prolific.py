@@ -19,7 +19,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
-from hits.batches.question_xml import is_loopback
+from hits.batch.question_xml import is_loopback
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import RyptError
 

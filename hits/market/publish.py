@@ -13,11 +13,11 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from hits.batches.price import Price, fees_of, price
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.market.client import AnyMarket, Market, MarketError, open_market
 from hits.market.folder import keep_batch
 from hits.market.ledger import EXPIRED, Ledger, ledger_of
+from hits.payment import Price, fees_of, price
 from hits.records import Batch, Item
 from rypt.text import PathLike, RyptError
 

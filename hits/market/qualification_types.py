@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hits.batches.layout import language_name
+from hits.batch.page import language_name
 from hits.qualifications import LOCALE, PERCENT_APPROVED, Qualifications, QualificationTest
 from rypt.text import RyptError
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.asking.make import price
-from hits.batches.question_xml import is_loopback
-from hits.batches.reader import BATCH_TOML, read_batch
+from hits.batch.folder import BATCH_TOML, read_batch
+from hits.batch.make import price
+from hits.batch.question_xml import is_loopback
 from hits.market.folder import BATCHES, MarketAccess, SharedTerms, private_folder, read_terms, served_access
 from hits.market.prolific import API, Prolific, ProlificError, Study
 from hits.records import CENT, Batch

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from hits.batches.controls import parse_ranking_control, same_systems
-from hits.batches.kinds import kind_of
+from hits.kinds import kind_of, parse_ranking_control, same_systems
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
 from hits.simulated import is_simulated
 from rypt.records import Judgment, Label, Span, parse_label

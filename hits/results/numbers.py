@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from math import nan
 
-from hits.batches.price import fees_of
+from hits.payment import fees_of
 from hits.records import CENT, Choice, Comparison, Kind
 from hits.results.answers import Results, Work
 from rypt.analysis.agreement import Agreement, agreement

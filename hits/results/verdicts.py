@@ -6,7 +6,7 @@ from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
 from typing import Any
 
-from hits.batches.kinds import answer_words
+from hits.kinds import answer_words
 from rypt.tails import binomial_tail
 from rypt.text import plural
 

@@ -116,7 +116,7 @@ def make_app(
 
 def _add_endpoint(app: Flask, market: ServedMarket) -> None:
     endpoint = Endpoint(market.store, market.access.keys)
-    styles = (files("hits.batches") / "templates" / "hit.css").read_bytes()
+    styles = (files("hits.batch") / "templates" / "hit.css").read_bytes()
 
     @app.get("/")
     def landing() -> str:

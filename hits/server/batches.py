@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hits.batches.price import fees_of, price
-from hits.batches.reader import BATCH_TOML, TRAINING_CSV, read_batch
+from hits.batch.folder import BATCH_TOML, TRAINING_CSV, read_batch
 from hits.market.folder import BATCH_FILES, BATCHES, kept_batches
+from hits.payment import price
 from hits.records import Batch, Item
 from rypt.text import RyptError
 
@@ -71,7 +71,7 @@ def waiting_batches(market: Path, published: dict[str, int]) -> list[WaitingBatc
         except (RyptError, OSError):
             continue
         if published.get(batch.settings.id, 0) < len(batch.items):
-            cost = price(batch, fees=fees_of("local"))
+            cost = price(batch)
             waiting.append(
                 WaitingBatch(path.parent, batch.settings.title, cost.hits, cost.assignments, cost.total)
             )

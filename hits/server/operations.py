@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hits.batches.question_xml import XmlError, answers_xml
+from hits.batch.question_xml import XmlError, answers_xml
 from hits.qualifications import LOCALE
 from hits.server.question import check_question
 from hits.server.store import Store

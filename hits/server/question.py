@@ -9,8 +9,8 @@ from functools import lru_cache
 from html import escape
 from xml.etree.ElementTree import Element
 
-from hits.batches.page import without_market_parts
-from hits.batches.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.batch.page import without_market_parts
+from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
 from hits.server.safe_html import SafePage, safe_page
 
 MAX_BYTES = 65_535
@@ -49,7 +49,7 @@ def check_question(text: str, *, form: bool = False) -> None:
 
     >>> check_question("<HTMLQuestion><HTMLContent>Hello</HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>")
     Traceback (most recent call last):
-    hits.batches.question_xml.XmlError: expected a form with something to answer, found no input with a name
+    hits.batch.question_xml.XmlError: expected a form with something to answer, found no input with a name
     """
     root = _parse(text)
     if local_name(root) == "HTMLQuestion":

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.market.folder import STORE_NAME, kept_batches
 from hits.market.served import is_served
 from hits.server.invitations import invite

@@ -15,8 +15,6 @@ from rypt.console import talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from mert.moses.learn import MetricReader
-    from mert.moses.mert import MosesSearch
     from mert.moses.metrics import FileMetric
 
 DEFAULT_SEED = 1
@@ -29,7 +27,7 @@ UNSUPPORTED_VALUES = ("streaming-out", "hgdir", "reference", "hg-prune")  # its 
 def moses_tools(folder: str | None) -> None:
     """Print a folder with programs for Moses: mert-moses.pl --mertdir "$(rypt moses-tools)".
 
-    It holds extractor, mert, pro, kbmira, evaluator and megam_i686.opt, which run this rypt whatever the PATH says.
+    It holds extractor, mert, kbmira, evaluator and pro, which run this rypt whatever the PATH says.
     Without --folder it is in the user's data folder ($XDG_DATA_HOME, or .local/share at home).
     """
     from mert.moses.scripts import write_scripts
@@ -49,8 +47,8 @@ def _default_folder() -> Path:
 class _Parser(argparse.ArgumentParser):
     """Options as getopt reads them, abbreviated long names included; a mistake is one line."""
 
-    def __init__(self, program: str, description: str, *, beginnings: bool = True) -> None:
-        super().__init__(prog=program, description=description, allow_abbrev=beginnings)
+    def __init__(self, program: str, description: str) -> None:
+        super().__init__(prog=program, description=description)
 
     def error(self, message: str) -> NoReturn:
         """Raise an error, which `main` prints."""
@@ -77,25 +75,16 @@ def _add_metric(parser: _Parser) -> None:
     parser.add_argument("-c", "--scconfig", default="", help="settings of the metric, key:value,key:value")
 
 
-def _add_preparation(parser: _Parser) -> None:
-    parser.add_argument("-f", "--factors", help="factors of each token that are compared, such as 0|2")
-    parser.add_argument("-l", "--filter", help="command through which all texts are piped")
-
-
-def _read_metric(
-    sctype: str, scconfig: str, factors: str | None = None, command: str | None = None
-) -> "FileMetric":
+def _read_metric(sctype: str, scconfig: str) -> "FileMetric":
     from mert.moses.metrics import read_file_metric
-    from mert.moses.preparation import read_preparations
 
-    return read_file_metric(sctype, scconfig, read_preparations(factors, command, sctype.count(",") + 1))
+    return read_file_metric(sctype, scconfig)
 
 
 def run_extractor(program: str, arguments: Sequence[str]) -> None:
     """Features and statistics of an n-best list."""
     parser = _Parser(program, "Write the features and the statistics of n-best lists.")
     _add_metric(parser)
-    _add_preparation(parser)
     parser.add_argument("-r", "--reference", help="files of references, separated by commas")
     parser.add_argument("-n", "--nbest", help="n-best lists, separated by commas")
     parser.add_argument(
@@ -113,7 +102,7 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
 
     from mert.moses.extract import Extraction, extract
 
-    metric = _read_metric(given.sctype, given.scconfig, given.factors, given.filter)
+    metric = _read_metric(given.sctype, given.scconfig)
     order = Extraction(
         _files(given.nbest),
         _files(given.reference),
@@ -138,14 +127,7 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     _add_metric(parser)
     parser.add_argument("-d", "--pdim", type=_whole(1), required=True, help="number of dense features")
     parser.add_argument("-n", "--ntry", type=_whole(0), default=1, help="random starts [%(default)s]")
-    parser.add_argument("-m", "--nrandom", type=_whole(0), default=0, help="random directions [%(default)s]")
-    parser.add_argument(
-        "-t",
-        "--type",
-        default="powell",
-        choices=("powell", "random-direction", "random"),
-        help="kind of search [%(default)s]",
-    )
+    parser.add_argument("-t", "--type", default="powell", choices=["powell"], help="kind of search")
     parser.add_argument(
         "-r", "--rseed", type=_whole(0), default=DEFAULT_SEED, help="random seed [%(default)s]"
     )
@@ -161,24 +143,21 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
         "-T", "--threads", type=_whole(0), default=1, help="number of starts searched at once [%(default)s]"
     )
     parser.add_argument(
-        "--shard-count",
-        type=_whole(0),
-        default=0,
-        help="number of parts that are optimised separately; the result is their mean",
-    )
-    parser.add_argument(
-        "--shard-size", type=float, help="each part is a sample of this share of the segments"
-    )
-    parser.add_argument(
         "-v", "--verbose", type=_whole(0), default=0, help="1 or more: report the score of each start"
     )
     given = parser.parse_args(arguments)
 
-    from mert.moses.mert import tune_files
+    from mert.moses.mert import MosesSearch, tune_files
     from mert.moses.pairs import PairFiles
     from mert.moses.weights import format_best_point, write_weights_line
 
-    how = _read_search(given)
+    how = MosesSearch(
+        restarts=given.ntry,
+        only=None if given.optimize is None else tuple(given.optimize.replace(",", " ").split()),
+        positive=tuple(_files(given.positive)),
+        seed=given.rseed,
+        threads=max(1, given.threads),
+    )
     tuned = tune_files(
         PairFiles(_files(given.ffile), _files(given.scfile)),
         _read_metric(given.sctype, given.scconfig),
@@ -201,28 +180,16 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
         talk(f"note: {note}")
 
 
-def _read_search(given: argparse.Namespace) -> "MosesSearch":
-    from mert.moses.mert import MosesSearch
-    from mert.moses.metrics import read_window
-
-    if given.shard_size is not None and not (given.shard_count and 0 < given.shard_size <= 1):
-        raise RyptError("--shard-size: expected a share above 0 and at most 1, together with --shard-count")
-    only = None if given.optimize is None else tuple(given.optimize.replace(",", " ").split())
-    return MosesSearch(
-        restarts=given.ntry,
-        directions=given.nrandom,
-        kind=given.type,
-        only=only,
-        positive=tuple(_files(given.positive)),
-        seed=given.rseed,
-        threads=max(1, given.threads),
-        shards=given.shard_count,
-        share=given.shard_size,
-        window=read_window(given.scconfig),
+def run_pro(program: str, arguments: Sequence[str]) -> None:
+    """mert-moses.pl wants a program of this name, and runs it with --pairwise-ranked only."""
+    raise RyptError(
+        "--pairwise-ranked is not supported here: use --batch-mira, which learns sparse features too"
     )
 
 
-def _add_learning(parser: _Parser) -> None:
+def run_kbmira(program: str, arguments: Sequence[str]) -> None:
+    """Weights by batch MIRA."""
+    parser = _Parser(program, "Find weights by batch MIRA on n-best lists.")
     parser.add_argument(
         "--sctype", help="metric, or several separated by commas [the one that the files name]"
     )
@@ -235,39 +202,6 @@ def _add_learning(parser: _Parser) -> None:
     )
     parser.add_argument("-r", "--random-seed", type=_whole(0), default=DEFAULT_SEED, help="[%(default)s]")
     parser.add_argument("-o", "--output-file", default="-", help="output file [standard output]")
-
-
-def run_pro(program: str, arguments: Sequence[str]) -> None:
-    """Examples for a classifier."""
-    parser = _Parser(program, "Sample pairs of candidates as examples for megam.")
-    _add_learning(parser)
-    parser.add_argument(
-        "-b", "--smooth-brevity-penalty", action="store_true", help="smooth the brevity penalty too"
-    )
-    given = parser.parse_args(arguments)
-
-    from mert.moses.learn import write_examples
-    from mert.moses.pairs import PairFiles
-
-    made = write_examples(
-        PairFiles(given.ffile, given.scfile),
-        given.output_file,
-        _metric_reader(given),
-        given.random_seed,
-        smooth_brevity=given.smooth_brevity_penalty,
-    )
-    talk(f"{made.count} examples of {made.segments} segments, {made.metric}, seed {given.random_seed}")
-
-
-def _metric_reader(given: argparse.Namespace) -> "MetricReader":
-    """The metric of ``--sctype``, or else the one that the files name."""
-    return lambda name: _read_metric(given.sctype or name, given.scconfig)
-
-
-def run_kbmira(program: str, arguments: Sequence[str]) -> None:
-    """Weights by batch MIRA."""
-    parser = _Parser(program, "Find weights by batch MIRA on n-best lists.")
-    _add_learning(parser)
     parser.add_argument("--type", default="nbest", help="kind of lists; only nbest is supported")
     parser.add_argument("-C", "--cparam", type=float, default=0.01, help="largest step [%(default)s]")
     parser.add_argument(
@@ -287,12 +221,12 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     if given.type != "nbest":
         raise RyptError(f"--type {given.type} is not supported, only nbest (--batch-mira, not --hg-mira)")
 
-    from mert.moses.learn import MiraSettings, learn_files
+    from mert.moses.kbmira import MiraSettings, learn_files
     from mert.moses.pairs import PairFiles
 
     learned = learn_files(
         PairFiles(given.ffile, given.scfile),
-        _metric_reader(given),
+        lambda name: _read_metric(given.sctype or name, given.scconfig),
         MiraSettings(given.cparam, given.decay, given.iters, given.random_seed),
         dense_start=given.dense_init,
         sparse_start=given.sparse_init,
@@ -310,34 +244,6 @@ class _Refused(argparse.Action):
         self, parser: argparse.ArgumentParser, given: object, values: object, option: str | None = None
     ) -> None:
         raise RyptError(f"{option} is not supported")
-
-
-def run_megam(program: str, arguments: Sequence[str]) -> None:
-    """Weights from examples of ``pro``."""
-    parser = _Parser(program, "Fit weights to the examples of pro.", beginnings=False)
-    parser.add_argument("-fvals", action="store_true", required=True, help="features have values")
-    parser.add_argument("-nobias", action="store_true", required=True, help="without a bias")
-    parser.add_argument("-quiet", action="store_true", help="say nothing")
-    parser.add_argument("-maxi", type=_whole(1), help="the optimum is found in few steps: nothing to limit")
-    parser.add_argument(
-        "-lambda",
-        dest="precision",
-        type=float,
-        default=1.0,
-        help="precision of the Gaussian prior [%(default)s]",
-    )
-    parser.add_argument("kind", choices=["binary"])
-    parser.add_argument("file")
-    given = parser.parse_args(arguments)
-    if not 0 < given.precision < float("inf"):
-        raise RyptError(f"-lambda {given.precision}: expected a number above 0")
-
-    from mert.moses.learn import fit_examples, weight_lines, write_lines
-
-    weights = fit_examples(given.file, given.precision)
-    write_lines("-", weight_lines(weights))
-    if not given.quiet:
-        talk(f"{len(weights)} features")
 
 
 class _Metric(argparse.Action):
@@ -358,8 +264,6 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     for short, name, text in (
         ("-s", "sctype", "metric [BLEU]; may be repeated"),
         ("-c", "scconfig", "settings of the metric before it"),
-        ("-f", "factors", "factors of each token that are compared"),
-        ("-l", "filter", "command through which all texts are piped"),
     ):
         parser.add_argument(short, f"--{name}", action=_Metric, default=argparse.SUPPRESS, help=text)
     parser.add_argument("-R", "--reference", help="files of references, separated by commas")
@@ -380,8 +284,8 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     from mert.moses.evaluate import evaluate_files
 
     metrics = [
-        _read_metric(m.get("sctype", "BLEU"), m.get("scconfig", ""), m.get("factors"), m.get("filter"))
-        for m in getattr(given, "metrics", [{}])
+        _read_metric(one.get("sctype", "BLEU"), one.get("scconfig", ""))
+        for one in getattr(given, "metrics", [{}])
     ]
     translations, lists = _files(given.candidate), _files(given.nbest)
     several = len(translations) + len(lists) > 1
@@ -399,7 +303,6 @@ RUN = {
     "pro": run_pro,
     "kbmira": run_kbmira,
     "evaluator": run_evaluator,
-    "megam_i686.opt": run_megam,
 }
 
 

@@ -3,6 +3,6 @@
     weights = pro(offsets, features, stats, score, start, free, rng, scale=100.0)    # mert.learners.pro
     weights = mira(offsets, features, stats, score, start, free, rng, scale=100.0)   # mert.learners.mira
 
-`mert.solve` calls them for ``rypt tune --algorithm pro`` and ``mira``, `mert.moses.learn` for Moses' programs of these
+`mert.solve` calls them for ``rypt tune --algorithm pro`` and ``mira``, `mert.moses.kbmira` for Moses' programs of these
 names.
 """

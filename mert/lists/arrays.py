@@ -55,6 +55,14 @@ class Candidates(Sequence[Candidate]):
             return [self._parse(i) for i in range(*index.indices(len(self)))]
         return self._parse(range(len(self))[index])
 
+    def segment_texts(self) -> list[tuple[str, str]]:
+        """Segment and text of each candidate, for `rypt.metrics.metric.stats_by_text`."""
+        places, firsts = np.unique(self.segments, return_index=True)
+        names = {
+            place: self[int(first)].segment for place, first in zip(places.tolist(), firsts, strict=True)
+        }
+        return [(names[place], self.text(i)) for i, place in enumerate(self.segments.tolist())]
+
     def text(self, index: int) -> str:
         """The text of one candidate."""
         start, stop = self.texts[index]

@@ -9,9 +9,9 @@ from mert.lists.arrays import read_lists
 from mert.moses.extract import check_references
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Floats, Ints
-from rypt.metrics.references import References, read_references
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
+from rypt.texts.references import References, read_references
 
 ALPHA = 0.05  # what the interval leaves out
 BLOCK = 100  # samples drawn at once

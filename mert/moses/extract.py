@@ -16,10 +16,8 @@ from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_sco
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
 from rypt.arrays import Floats, Ints
-from rypt.metrics.references import References, read_references
-from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError
-from rypt.texts.nbest import read_list
+from rypt.texts.references import References, read_references
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,7 @@ def extract(order: Extraction, metric: FileMetric) -> Pairs:
         lists = read_lists(order.nbest)
         check_references(lists, references)
         stats = metric.measure(references, lists.candidates)
-        rows = _lines(lists, order.nbest) if order.duplicates else None
-        pairs = _merged(earlier, list_pairs(lists, stats, metric.name, rows), order)
+        pairs = _merged(earlier, list_pairs(lists, stats, metric.name), order)
     else:
         pairs = merge_pairs(earlier, duplicates=order.duplicates)
     if not pairs.segments:
@@ -77,14 +74,17 @@ def check_references(lists: NBest, references: References | None) -> None:
         lists.check_segments(len(references), ", ".join(map(str, references.paths)))
 
 
-def list_pairs(lists: NBest, stats: Ints, metric: str, rows: list[Ints] | None = None) -> Iterator[Pair]:
-    """Blocks of each segment; ``rows`` says which candidates they hold, else they hold each once."""
+def list_pairs(lists: NBest, stats: Ints, metric: str) -> Iterator[Pair]:
+    """Blocks of each segment."""
     names = moses_names(lists.names)
     for number, segment in enumerate(lists.segments):
-        chosen = np.arange(lists.offsets[number], lists.offsets[number + 1]) if rows is None else rows[number]
-        values = _single(lists.features[chosen])
-        sparse = [_sparse_row(lists.sparse, int(i)) for i in chosen] if lists.sparse is not None else None
-        yield FeatureBlock(segment, names, values, sparse), ScoreBlock(segment, metric, stats[chosen])
+        rows = range(int(lists.offsets[number]), int(lists.offsets[number + 1]))
+        values = _single(lists.features[rows.start : rows.stop])
+        sparse = [_sparse_row(lists.sparse, i) for i in rows] if lists.sparse is not None else None
+        yield (
+            FeatureBlock(segment, names, values, sparse),
+            ScoreBlock(segment, metric, stats[rows.start : rows.stop]),
+        )
 
 
 def _single(values: Floats) -> Floats:
@@ -119,24 +119,6 @@ def moses_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(renamed)) < len(renamed):
         raise RyptError(f"two features would have one name in {' '.join(renamed)}: rename one")
     return renamed
-
-
-def _lines(lists: NBest, paths: Sequence[PathLike]) -> list[Ints]:
-    """For each segment, the candidate that each line of the lists is, repeated ones too, in their order."""
-    known: dict[object, int] = {}
-    for i in range(len(lists.candidates)):
-        known.setdefault(_key(lists.candidates[i]), i)
-    place = {segment: number for number, segment in enumerate(lists.segments)}
-    rows: list[list[int]] = [[] for _ in lists.segments]
-    for path in paths:
-        for _, raw in read_list(path):
-            rows[place[raw.segment]].append(known[_key(raw)])
-    return [np.array(row, np.int64) for row in rows]
-
-
-def _key(raw: Candidate) -> object:
-    """What makes a candidate one of its own; a feature of 0 is as good as none."""
-    return raw.segment, raw.text, frozenset((name, value) for name, value in raw.features.items() if value)
 
 
 def write_both(order: Extraction, pairs: Pairs) -> None:

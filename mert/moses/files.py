@@ -12,8 +12,7 @@ A file is a row of blocks, one per segment. In text (``FEATURES_TXT_BEGIN_0``, `
 
 (Lines marked ␠ end in a space, which nobody needs.) In binary (``FEATURES_BIN_BEGIN_0`` …) the same header line is
 followed by candidates × features little-endian float32 without any padding, then by ``FEATURES_BIN_END_0`` and a line
-end; sparse features have no place there. Statistics are float32 as well; older versions of Moses wrote int32, which is
-recognised, for a small int32 taken as float32 is next to 0.
+end; sparse features have no place there. Statistics are float32 as well.
 
 Numbers are float32 to Moses, and so here: what is read is rounded to float32, in text and in binary. Moses prints six
 digits, which is less than a float32 holds. Here a number is printed with six digits where they say which float32 it is
@@ -275,7 +274,11 @@ def read_scores(path: PathLike) -> Iterator[ScoreBlock]:
         while header := source.header():
             if len(header.words) != 1:
                 raise source.error(f"expected the name of one metric, found {' '.join(header.words)!r}")
-            stats = _binary_stats(source, header) if header.binary else _text_stats(source, header)
+            if header.binary:
+                values = np.frombuffer(source.data(header), "<f4").astype(np.float64)
+                stats = _whole(source, header, values.reshape(header.candidates, header.columns), 0)
+            else:
+                stats = _text_stats(source, header)
             source.end(header)
             yield ScoreBlock(header.segment, header.words[0], stats)
 
@@ -290,16 +293,6 @@ def _text_stats(source: _Source, header: _Header) -> Ints:
     except ValueError:
         pass
     raise source.bad_row(header, rows, "statistics")
-
-
-def _binary_stats(source: _Source, header: _Header) -> Ints:
-    data = source.data(header)
-    shape = (header.candidates, header.columns)
-    values = np.frombuffer(data, "<f4").reshape(shape)
-    filled = values[values != 0]
-    if filled.size and (np.abs(filled) < np.finfo(np.float32).tiny).all():
-        return np.frombuffer(data, "<i4").reshape(shape).astype(np.int64)
-    return _whole(source, header, values.astype(np.float64), 0)
 
 
 def _whole(source: _Source, header: _Header, values: Floats, rows: int) -> Ints:

@@ -11,9 +11,7 @@ from mert.lists.arrays import Candidates, NBest
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import PairFiles, Pairs
 from mert.moses.weights import Starts, read_sparse_weights, read_starts
-from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize, random_start
-from mert.search.lines import Window
-from mert.unseen import mean_weights
+from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize
 from rypt.arrays import Floats, Ints
 from rypt.records import Candidate
 from rypt.text import PathLike, RyptError
@@ -23,24 +21,13 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class MosesSearch:
-    """How ``mert`` searches.
-
-    ``kind`` is ``powell`` (the axes and ``directions`` random ones), ``random-direction`` (these only) or ``random``
-    (no search: the best of the starting points). ``only`` names the weights that move, ``positive`` those that may not
-    go below 0. With ``shards`` parts are optimised by themselves and their weights averaged: contiguous parts, or
-    samples of ``share`` of the segments.
-    """
+    """How ``mert`` searches; ``only`` names the weights that move, ``positive`` those that may not go below 0."""
 
     restarts: int = 1
-    directions: int = 0
-    kind: str = "powell"
     only: tuple[str, ...] | None = None
     positive: tuple[str, ...] = ()
     seed: int = 1
     threads: int = 1
-    shards: int = 0
-    share: float | None = None
-    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,34 +95,48 @@ def tune_files(
         pairs = pairs.with_sparse_weights(read_sparse_weights(sparse_weights))
     starts = read_starts(start_paths, len(pairs.names))
     tell(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {how.seed}")
-    return search(pairs, metric, starts, how, tell)
+    return search(pairs, metric, starts, how)
 
 
-def search(
-    pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch, tell: Tell = lambda line: None
-) -> MosesTuning:
-    """Optimise from all starting points and random ones, on everything or on shards; the same seed, the same weights.
+def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch) -> MosesTuning:
+    """Optimise from all starting points and random ones, then from as many near the best end.
 
-    Weights that do not move have the values of the first starting point.
+    The same seed, the same weights. Weights that do not move have the values of the first starting point. The box of
+    Moses' start files, 0 to 1 for every weight, is a poor place to start from; what it leads to is not.
     """
     check_metric(pairs, metric)
     constraints, points = _constraints(pairs.names, starts, how)
-    whole = _problem(pairs, metric, points[0], constraints, how)
-    parts = [_problem(part, metric, points[0], constraints, how) for part in _shards(pairs, how)] or [whole]
-    climbed = []
-    for number, part in enumerate(parts):
-        climbed.append(_climb(part, points, how, number))
-        if how.shards:
-            tell(f"shard {number}: {len(part.sizes)} segments, score {climbed[-1].best.score:.6f}")
-    winners = [climb.best.weights for climb in climbed]
-    weights = mean_weights(whole, winners) if len(winners) > 1 else winners[0]
-    notes = examine(whole, weights, points[0])
-    score = whole.score(weights)
+    problem = _problem(pairs, metric, points[0], constraints)
+    ends: list[Tuned] = []
+    best = optimize(
+        problem,
+        points[0],
+        earlier=points[1:],
+        restarts=how.restarts,
+        seed=how.seed,
+        threads=how.threads,
+        watch=_seen(ends),
+    )
+    near: list[Tuned] = []
+    if how.restarts:
+        good = [tuned.weights for tuned in best[1:GOOD_POINTS]]
+        best = optimize(
+            replace(problem, ranges=np.full_like(problem.ranges, np.nan)),
+            best[0].weights,
+            earlier=good,
+            restarts=how.restarts,
+            seed=1,
+            threads=how.threads,
+            watch=_seen(near),
+        )
+        near = near[1 + len(good) :]
+    weights = best[0].weights
+    score = problem.score(weights)
+    notes = examine(problem, weights, points[0])
     if score == 0:
         notes.append("the chosen candidates score 0: look at the references and the lists")
-    ends = [tuned.score for climb in climbed for tuned in climb.ends]
-    near = [tuned.score for climb in climbed for tuned in climb.near]
-    return MosesTuning(weights, score, tuple(ends), tuple(near), tuple(notes))
+    ended, ended_near = (tuple(tuned.score for tuned in some) for some in (ends, near))
+    return MosesTuning(weights, score, ended, ended_near, tuple(notes))
 
 
 def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tuple[Constraints, list[Floats]]:
@@ -162,9 +163,7 @@ def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tupl
     )
 
 
-def _problem(
-    pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints, how: MosesSearch
-) -> TuningProblem:
+def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints) -> TuningProblem:
     size = len(pairs.features)
     segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
     texts = Candidates(
@@ -173,67 +172,11 @@ def _problem(
     lists = NBest(
         pairs.segments, pairs.offsets, texts, pairs.names, pairs.features, None, lambda i: ("features", i)
     )
-    problem = make_problem(lists, StoredMetric(metric, pairs.stats), start, constraints, window=how.window)
-    axes = problem.axes
-    wanted = how.directions or (len(axes) if how.kind == "random-direction" else 0)
-    if not len(axes) or not wanted:
-        return problem
-    lengths = np.abs(axes * problem.spread).sum(axis=1)
-    random = np.random.default_rng([how.seed, 1]).normal(size=(wanted, len(axes))) / lengths @ axes
-    return replace(problem, axes=random if how.kind == "random-direction" else np.concatenate([axes, random]))
+    return make_problem(lists, StoredMetric(metric, pairs.stats), start, constraints)
 
 
 def _no_text(index: int) -> Candidate:
     raise RyptError("files of features hold no texts")
-
-
-@dataclass(frozen=True, slots=True)
-class _Climbed:
-    """The ends of all starts, those of the starts near the best of them, and the best of all."""
-
-    ends: list[Tuned]
-    near: list[Tuned]
-    best: Tuned
-
-
-def _climb(problem: TuningProblem, points: Sequence[Floats], how: MosesSearch, shard: int) -> _Climbed:
-    """Climb from the given points and as many random ones as asked for, then from as many near the best end.
-
-    The box of Moses' start files, 0 to 1 for every weight, is a poor place to start from; what it leads to is not.
-    """
-    seed, later = (
-        np.random.SeedSequence([how.seed, shard]).generate_state(2).tolist() if how.shards else (how.seed, 0)
-    )
-    if how.kind == "random":
-        rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(how.restarts)]
-        tried = [*points, *(random_start(problem, points[0], rng) for rng in rngs)]
-        results = [Tuned(point, problem.score(point), 0) for point in map(problem.scaled, tried)]
-        return _Climbed(results, [], max(results, key=lambda tuned: tuned.score))
-    ends: list[Tuned] = []
-    near: list[Tuned] = []
-    first = optimize(
-        problem,
-        points[0],
-        earlier=points[1:],
-        restarts=how.restarts,
-        seed=seed,
-        threads=how.threads,
-        watch=_seen(ends),
-    )
-    if not how.restarts:
-        return _Climbed(ends, near, first[0])
-    anywhere = replace(problem, ranges=np.full_like(problem.ranges, np.nan))
-    good = [tuned.weights for tuned in first[1:GOOD_POINTS]]
-    second = optimize(
-        anywhere,
-        first[0].weights,
-        earlier=good,
-        restarts=how.restarts,
-        seed=later + 1,
-        threads=how.threads,
-        watch=_seen(near),
-    )
-    return _Climbed(ends, near[1 + len(good) :], second[0])
 
 
 def _seen(ends: list[Tuned]) -> Watcher:
@@ -245,32 +188,3 @@ def _seen(ends: list[Tuned]) -> Watcher:
             yield tuned
 
     return watch
-
-
-def _shards(pairs: Pairs, how: MosesSearch) -> list[Pairs]:
-    """The parts to be optimised by themselves; none where everything is optimised at once."""
-    size = len(pairs.segments)
-    if not how.shards:
-        return []
-    if how.share is None:
-        if how.shards > size:
-            raise RyptError(f"--shard-count {how.shards}: there are {size} segments only")
-        return [part_of(pairs, chosen) for chosen in np.array_split(np.arange(size), how.shards)]
-    rng = np.random.default_rng([how.seed, 2])
-    count = max(1, round(how.share * size))
-    return [part_of(pairs, np.sort(rng.integers(size, size=count))) for _ in range(how.shards)]
-
-
-def part_of(pairs: Pairs, chosen: Ints) -> Pairs:
-    """Some segments, each as often as it is named."""
-    spans = [(int(pairs.offsets[i]), int(pairs.offsets[i + 1])) for i in chosen]
-    rows = np.concatenate([np.arange(a, b) for a, b in spans])
-    offsets = np.concatenate([[0], np.cumsum([b - a for a, b in spans])]).astype(np.int64)
-    return replace(
-        pairs,
-        segments=[pairs.segments[i] for i in chosen],
-        offsets=offsets,
-        features=pairs.features[rows],
-        stats=pairs.stats[rows],
-        sparse=[pairs.sparse[i] for i in rows] if pairs.sparse is not None else None,
-    )

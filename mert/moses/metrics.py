@@ -8,25 +8,18 @@ A score file does not say how its statistics were made, only the metric's name, 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mert.metrics.bleu import Bleu, bleu_scores
-from mert.metrics.chrf import ChrF, chrf_scores
-from mert.metrics.ter import Ter
-from mert.moses.edits import accuracy, edit_stats, position_free_accuracy, position_free_stats
-from mert.moses.preparation import Preparation
-from mert.search.lines import Window
 from rypt.arrays import Floats, Ints
+from rypt.metrics.bleu import Bleu, bleu_scores
+from rypt.metrics.chrf import ChrF, chrf_scores
 from rypt.metrics.metric import Resources
-from rypt.metrics.references import References
+from rypt.metrics.ter import Ter
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.text import RyptError
-
-if TYPE_CHECKING:
-    from mert.metrics.rypt import Rypt
+from rypt.texts.references import References
 
 REFERENCE_LENGTHS = ("closest", "shortest", "average")
 SCALED = 100  # TER's statistics are counted in hundredths
@@ -41,7 +34,6 @@ class FileMetric:
     name = ""
     columns = 0
     needs_references = True
-    preparation = Preparation()
 
     @property
     def signature(self) -> str:
@@ -52,20 +44,15 @@ class FileMetric:
         """The statistics of candidates, (candidates, columns), in the order of Moses' files."""
         if references is None and self.needs_references:
             raise RyptError(f"the metric {self.name} needs --reference")
-        prepared = self.preparation.references(references) if references is not None else References([[]])
-        return self.stats_from(prepared, self.preparation.candidates(candidates))
+        return self.stats_from(references or References([[]]), candidates)
 
     def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
-        """The statistics of prepared candidates."""
+        """The statistics, with references."""
         raise TypeError("each metric has its own")
 
     def score(self, sums: Ints) -> Floats:
         """The score of each row, higher is better."""
         raise TypeError("each metric has its own")
-
-    def sentence_score(self, rows: Ints, *, smooth_brevity: bool = False) -> Floats:
-        """Scores of single candidates."""
-        return self.score(rows)
 
     def sizes(self, rows: Ints) -> Floats | None:
         """The length of the reference of each row, where the statistics say it."""
@@ -107,15 +94,6 @@ class BleuFile(FileMetric):
         """BLEU from 0 to 1."""
         return np.asarray(bleu_scores(np.ascontiguousarray(sums[:, BLEU_COLUMNS]), 0, 0.0) / 100)
 
-    def sentence_score(self, rows: Ints, *, smooth_brevity: bool = False) -> Floats:
-        """BLEU with one added to matches and totals, and to the reference length where that is to be smoothed."""
-        logs = np.log1p(rows[:, 0:8:2]) - np.log1p(rows[:, 1:8:2])
-        lengths = rows[:, 1].astype(np.float64)
-        ratios = np.divide(
-            rows[:, 8] + smooth_brevity, lengths, out=np.full(len(rows), np.inf), where=lengths > 0
-        )
-        return np.asarray(np.exp(logs.mean(axis=1) + np.minimum(0.0, 1.0 - ratios)))
-
     def sizes(self, rows: Ints) -> Floats:
         """The reference lengths."""
         return np.asarray(rows[:, 8], np.float64)
@@ -142,7 +120,10 @@ class TerFile(FileMetric):
 
     def score(self, sums: Ints) -> Floats:
         """1 - TER, which may be below 0."""
-        return accuracy(sums)
+        edits, words = sums[:, 0], sums[:, 1]
+        rates: Floats = np.where(edits > 0, 1.0, 0.0)
+        np.divide(edits, words, out=rates, where=words > 0)
+        return 1.0 - rates
 
 
 class ChrfFile(FileMetric):
@@ -163,77 +144,26 @@ class ChrfFile(FileMetric):
         return chrf_scores(sums, self.beta, False) / 100
 
 
-class EditFile(FileMetric):
-    """1 - WER, or 1 - CDER: edits and reference length."""
-
-    columns = 2
-
-    def __init__(self, name: str, options: Options) -> None:
-        self.name = name
-        self.lowercase = not options.flag("case", True)
-
-    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
-        """Edits and length."""
-        return edit_stats(references, candidates, jumps=self.name == "CDER", lowercase=self.lowercase)
-
-    def score(self, sums: Ints) -> Floats:
-        """1 - edits / length, which may be below 0."""
-        return accuracy(sums)
-
-
-class PerFile(FileMetric):
-    """1 - PER: words in common, and the lengths of candidate and reference."""
-
-    name, columns = "PER", 3
-
-    def __init__(self, options: Options) -> None:
-        self.lowercase = not options.flag("case", True)
-
-    def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
-        """Common words and lengths."""
-        return position_free_stats(references, candidates, lowercase=self.lowercase)
-
-    def score(self, sums: Ints) -> Floats:
-        """The share of common words less those too many, which may be below 0."""
-        return position_free_accuracy(sums)
-
-
 class RyptFile(FileMetric):
-    """RYPT: the integers of the scorer's model."""
+    """RYPT with the judgments of ``campaign:FOLDER``, or of another database, ``db:FILE``: the model's integers."""
 
     name = "RYPT"
     needs_references = False
 
-    def __init__(self, rypt: "Rypt") -> None:
-        self.rypt = rypt
-        self.columns = rypt.stats([]).shape[1]
-
-    @classmethod
-    def from_options(cls, options: Options) -> "RyptFile":
-        """RYPT with the judgments of ``campaign:FOLDER``, or of ``db:FILE``, which knows segments and trees too.
-
-        With both the database takes the place of the campaign's own. Case is the database's business.
-        """
-        options.flag("case", True)
+    def __init__(self, options: Options) -> None:
+        options.flag("case", True)  # the database's business
         campaign = options.text("campaign", None)
-        given = {name: options.text(name, None) for name in ("model", "unknown", "ties", "db")}
-        chosen = {name: value for name, value in given.items() if value is not None}
-        if campaign is None and "db" not in chosen:
-            raise RyptError("the metric RYPT needs campaign:FOLDER or db:FILE in --scconfig")
-        if campaign is not None:
-            from mert.metrics.rypt import make_rypt
+        choices = {name: options.text(name, None) for name in ("model", "unknown", "ties", "db")}
+        if campaign is None:
+            raise RyptError("the metric RYPT needs campaign:FOLDER in --scconfig")
+        from rypt.metrics.campaign_rypt import make_rypt
 
-            return cls(make_rypt(Resources(campaign=campaign), chosen))
-        from mert.moses.database import rypt_of_database
-
-        return cls(rypt_of_database(chosen.pop("db"), Options("RYPT", chosen)))
+        chosen = {name: value for name, value in choices.items() if value is not None}
+        self.rypt = make_rypt(Resources(campaign=campaign), chosen)
+        self.columns = self.rypt.stats([]).shape[1]
 
     def stats_from(self, references: References, candidates: Sequence[Candidate]) -> Ints:
         """The scorer's statistics; references count nothing."""
-        if self.preparation.command is not None:
-            raise RyptError(
-                "--filter cannot be used with the metric RYPT: alignments count tokens as they stand"
-            )
         return self.rypt.stats(candidates)
 
     def score(self, sums: Ints) -> Floats:
@@ -255,21 +185,13 @@ class MixedFile(FileMetric):
         """The statistics of all metrics side by side."""
         return np.concatenate([part.measure(references, candidates) for part in self.parts], axis=1)
 
-    def _mean(self, rows: Ints, score: Callable[[FileMetric, Ints], Floats]) -> Floats:
-        total: Floats = np.zeros(len(rows))
-        for part, weight, block in zip(
-            self.parts, self.weights, np.split(rows, self.ends[:-1], axis=1), strict=True
-        ):
-            total += weight * score(part, block)
-        return total
-
     def score(self, sums: Ints) -> Floats:
         """The weighted mean of the scores of each row."""
-        return self._mean(sums, lambda part, block: part.score(block))
-
-    def sentence_score(self, rows: Ints, *, smooth_brevity: bool = False) -> Floats:
-        """The weighted mean of the scores of single candidates."""
-        return self._mean(rows, lambda part, block: part.sentence_score(block, smooth_brevity=smooth_brevity))
+        total: Floats = np.zeros(len(sums))
+        blocks = np.split(sums, self.ends[:-1], axis=1)
+        for part, weight, block in zip(self.parts, self.weights, blocks, strict=True):
+            total += weight * part.score(block)
+        return total
 
 
 def _read_mix(text: str | None, count: int) -> list[float]:
@@ -289,42 +211,22 @@ MAKERS: Mapping[str, Callable[[Options], FileMetric]] = {
     "BLEU": BleuFile,
     "TER": TerFile,
     "CHRF": ChrfFile,
-    "PER": PerFile,
-    "WER": lambda options: EditFile("WER", options),
-    "CDER": lambda options: EditFile("CDER", options),
-    "RYPT": RyptFile.from_options,
+    "RYPT": RyptFile,
 }
 
 
-def read_file_metric(sctype: str, scconfig: str = "", preparations: Sequence[Preparation] = ()) -> FileMetric:
+def read_file_metric(sctype: str, scconfig: str = "") -> FileMetric:
     """The metric, or the mix of metrics, that ``--sctype`` and ``--scconfig`` name."""
     options = Options(sctype, parse_scconfig(scconfig))
-    names = sctype.split(",")
-    for name in names:
+    parts = []
+    for name in sctype.split(","):
         if name not in MAKERS:
-            raise RyptError(
-                f"--sctype {sctype}: {name!r} is not supported, expected some of {', '.join(MAKERS)}"
-            )
-    parts = [MAKERS[name](options) for name in names]
-    for part, preparation in zip(parts, preparations, strict=False):
-        part.preparation = preparation
+            expected = f"expected some of {', '.join(MAKERS)}"
+            raise RyptError(f"--sctype {sctype}: {name!r} is not supported, {expected}")
+        parts.append(MAKERS[name](options))
     metric = parts[0] if len(parts) == 1 else MixedFile(parts, options)
-    _window(options)
     options.done()
     return metric
-
-
-def read_window(scconfig: str) -> Window | None:
-    """The smoothing over neighbouring intervals that ``regtype`` and ``regwin`` ask for."""
-    return _window(Options("--scconfig", parse_scconfig(scconfig)))
-
-
-def _window(options: Options) -> Window | None:
-    kind = options.choice("regtype", "none", ("none", "average", "min"))
-    size = options.whole("regwin", 0)
-    if (kind == "none") != (size == 0):
-        raise RyptError("--scconfig: expected regtype:average or regtype:min together with regwin:N from 1")
-    return Window(kind, size) if size else None
 
 
 def parse_scconfig(text: str) -> dict[str, str]:

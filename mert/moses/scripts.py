@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rypt.text import InputError, PathLike, RyptError
 
-PROGRAMS = ("extractor", "mert", "pro", "kbmira", "evaluator", "megam_i686.opt")
+PROGRAMS = ("extractor", "mert", "pro", "kbmira", "evaluator")
 MODULE = "mert.cli.moses"
 
 

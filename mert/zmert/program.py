@@ -26,9 +26,9 @@ from mert.zmert.config import Configuration, read_configuration
 from mert.zmert.decoder import ORIGINAL, DecoderConfig, Script, ZmertDecoder, ZmertLists, java_number
 from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
-from rypt.metrics.references import References, read_references, reference_files
 from rypt.signature import signature
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
+from rypt.texts.references import References, read_references, reference_files
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rypt.campaign.settings import SETTINGS, CampaignSettings, Files, Scoring, read_settings
-from rypt.metrics.references import read_reference
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon
 from rypt.texts.lists import distinct, list_names
 from rypt.texts.nbest import read_candidates
+from rypt.texts.references import read_reference
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
@@ -39,7 +39,6 @@ class Campaign:
 
     @classmethod
     def open(cls, folder: PathLike, watch: Watch = unwatched) -> "Campaign":
-        """Open the campaign in a folder."""
         return cls(Path(folder), read_settings(Path(folder)), watch)
 
     def __repr__(self) -> str:
@@ -47,16 +46,13 @@ class Campaign:
 
     @property
     def files(self) -> Files:
-        """Where its texts are."""
         return self.settings.files
 
     @property
     def scoring(self) -> Scoring:
-        """How it is scored."""
         return self.settings.scoring
 
     def path(self, name: str) -> Path:
-        """A file of the campaign."""
         return Path(os.path.normpath(self.folder / name))
 
     @cached_property

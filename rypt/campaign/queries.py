@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import overload
 
 import numpy as np
 
+from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
 from rypt.csv_rows import csv_rows
-from rypt.database.votes import Votes, read_votes
+from rypt.database.votes import read_votes
 from rypt.options import QUERY_FORMS, SELECTIONS, check_option, money
 from rypt.records import Query
 from rypt.scoring.forest import Forest
@@ -61,7 +61,6 @@ class LabelPrice:
 
     @property
     def each(self) -> Decimal:
-        """The price of one query in dollars."""
         return self.wage * self.seconds / 3600 * self.assignments
 
 
@@ -69,7 +68,7 @@ DEFAULT_PRICE = LabelPrice()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Queries(Sequence[Query]):
+class Queries:
     """The queries of a campaign within a budget, in the order in which to ask them.
 
     ``affordable`` are the queries themselves; ``useful`` counts those that would be asked with any budget, ``open``
@@ -89,11 +88,7 @@ class Queries(Sequence[Query]):
     def __iter__(self) -> Iterator[Query]:
         return iter(self.affordable)
 
-    @overload
-    def __getitem__(self, index: int) -> Query: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Query, ...]: ...
-    def __getitem__(self, index: int | slice) -> Query | tuple[Query, ...]:
+    def __getitem__(self, index: int) -> Query:
         return self.affordable[index]
 
     def __repr__(self) -> str:
@@ -103,29 +98,21 @@ class Queries(Sequence[Query]):
 
     @property
     def cost(self) -> Decimal:
-        """What the labels cost, in dollars."""
         return len(self) * self.price.each
 
-    @property
-    def candidates(self) -> int:
-        """The number of places in candidates that the answers would serve."""
-        return sum(query.candidates for query in self.affordable)
-
     def summary(self) -> str:
-        """A summary in a few lines: the number of queries, the places they serve, their cost."""
-        asked = (
-            f"{plural(len(self), 'query', 'queries')}, whose answers serve {plural(self.candidates, 'place')}"
-        )
-        cost = (
-            f"about ${self.cost:.2f} at ${self.price.wage} an hour and {self.price.seconds} seconds per label"
-        )
-        lines = [f"{asked} in candidates", f"cost: {cost}"]
+        """The number of queries, the places in candidates that the answers would serve, and the cost."""
+        places = plural(sum(query.candidates for query in self.affordable), "place")
+        pay = f"${self.price.wage} an hour and {self.price.seconds} seconds per label"
+        lines = [
+            f"{plural(len(self), 'query', 'queries')}, whose answers serve {places} in candidates",
+            f"cost: about ${self.cost:.2f} at {pay}",
+        ]
         if later := self.useful - len(self):
             lines.append(f"not in this selection: {later} more, about ${later * self.price.each:.2f}")
         if useless := self.open - self.useful:
-            lines.append(
-                f"not worth asking now: {useless} more, because no answer to them changes which candidates are best"
-            )
+            why = "because no answer to them changes which candidates are best"
+            lines.append(f"not worth asking now: {useless} more, {why}")
         return "\n".join(lines)
 
     def sheet_note(self) -> str:
@@ -154,16 +141,13 @@ def _refuse_filled(path: PathLike) -> None:
     """Refuse to write over a sheet that has labels, which may be nowhere else."""
     if str(path) == "-" or not Path(path).is_file():
         return
-    lines = list(read_lines(path))
+    lines = [(number, f"{line}\n") for number, line in read_lines(path)]
     separator = max(",;\t", key=lines[0][1].count) if lines else ","
-    rows = csv_rows(path, ((number, f"{line}\n") for number, line in lines), delimiter=separator)
-    _, names = next(rows, (0, []))
+    names, *rows = [row for _, row in csv_rows(path, lines, delimiter=separator)] or [[]]
     column = names.index("label") if "label" in names else len(names)
-    if any(row[column].strip() for _, row in rows if len(row) > column):
-        message = (
-            "expected a new file, found labels that somebody filled in; import them with `rypt db import`"
-        )
-        raise InputError(path, None, f"{message}, and name another file")
+    if any(row[column].strip() for row in rows if len(row) > column):
+        found = "found labels that somebody filled in; import them with `rypt db import`"
+        raise InputError(path, None, f"expected a new file, {found}, and name another file")
 
 
 def queries(
@@ -193,9 +177,7 @@ def queries(
     paid = None if amount is None else int(amount / price.each)
     if paid == 0:
         raise RyptError(f"a label costs ${price.each:.4f}, more than the budget of ${budget}")
-    with campaign.database() as db:
-        counted, case = read_votes(db), db.case
-    places = JudgedPhrases(Forest(campaign.trees), counted.keys).look_up(campaign.candidates, case)
+    places, counts, case = _look_up(campaign)
     unjudged = open_queries(
         places,
         campaign.candidates,
@@ -205,7 +187,7 @@ def queries(
         case=case,
         watch=watch,
     )
-    useful = _by_value(unjudged, places, counted, price.assignments) if select == "value" else unjudged
+    useful = by_value(unjudged, places, counts, price.assignments) if select == "value" else unjudged
     return Queries(tuple(useful[:paid][:limit]), len(useful), len(unjudged), price, case)
 
 
@@ -214,15 +196,20 @@ def worthwhile(campaign: Campaign, unjudged: Sequence[Query], *, votes: int = 1)
 
     ``votes`` is the number of workers who answer each.
     """
+    places, counts, _ = _look_up(campaign)
+    return by_value(unjudged, places, counts, votes)
+
+
+def _look_up(campaign: Campaign) -> tuple[Places, Floats, str]:
+    """The places of judged phrases in the candidates, the counts of their votes, and how case is compared."""
     with campaign.database() as db:
         counted, case = read_votes(db), db.case
-    places = JudgedPhrases(Forest(campaign.trees), counted.keys).look_up(campaign.candidates, case)
-    return _by_value(unjudged, places, counted, votes)
+    judged = JudgedPhrases(Forest(campaign.trees), counted.keys)
+    return judged.look_up(campaign.candidates, case), counted.counts(), case
 
 
-def _by_value(unjudged: Sequence[Query], places: Places, counted: Votes, votes: int) -> list[Query]:
-    """The queries that are worth something by the severity model, whatever the campaign is scored by."""
-    counts = counted.counts()
+def by_value(unjudged: Sequence[Query], places: Places, counts: Floats, votes: int) -> list[Query]:
+    """As `worthwhile`, by the severity model, whatever the campaign is scored by; ``counts`` are of judged phrases."""
     model = SeverityModel.fit(places.judged, counts)
     rows = query_rows(unjudged, places)
     values = query_values(model, places.observe(counts), rows, len(unjudged), votes=votes)

@@ -126,7 +126,7 @@ def write_picks(campaign: Campaign, report: ScoreReport, path: PathLike, *, from
     """Write the picked candidates, a line for each segment of the campaign, and say in what form they are.
 
     Where the campaign's lists keep the texts as they were before they were cut into tokens, those are written;
-    candidates that are not ``from_lists`` stand as they were read.
+    candidates that are not ``from_lists`` are written as they were read.
     """
     originals = _original_texts(campaign, report) if from_lists else {}
     report.write_texts(path, [segment.id for segment in campaign.segments], originals)
@@ -136,17 +136,12 @@ def write_picks(campaign: Campaign, report: ScoreReport, path: PathLike, *, from
         form = "as tokens; rypt init makes a campaign whose picks are written as they were read"
     else:
         form = "as they stand in the lists, so as tokens where these hold tokens"
-    return f"{path}: {len(report.segments)} candidates written, {form}{_decided(report)}"
-
-
-def _decided(report: ScoreReport) -> str:
-    """By what the best candidates were picked: how many by labels, or that they are arbitrary."""
-    decisions = report.decisions
-    if report.pick != "best":
-        return ""
-    if decisions.arbitrary:
-        return "; no candidate has a label, so these picks are arbitrary"
-    return f"; labels decided {decisions.by_labels} of {plural(len(report.segments), 'pick')}"
+    if report.pick == "best" and report.decisions.arbitrary:
+        form += "; no candidate has a label, so these picks are arbitrary"
+    elif report.pick == "best":
+        picks = plural(len(report.segments), "pick")
+        form += f"; labels decided {report.decisions.by_labels} of {picks}"
+    return f"{path}: {len(report.segments)} candidates written, {form}"
 
 
 def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:

@@ -20,7 +20,7 @@ from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import InputError, OptionError, PathLike, RyptError, open_output
 
 SETTINGS = "rypt.toml"
-VALUES: dict[Any, str] = {
+EXPECTED: dict[Any, str] = {
     str: "a text",
     str | None: "a text",
     list[str]: "a list of texts",
@@ -151,6 +151,18 @@ class MarketSettings:
     assignments: int = 1
     severity: bool = False
 
+    @property
+    def fees(self) -> str:
+        """Whose fees the market takes: "local", which takes none, or "mturk"."""
+        return "local" if self.endpoint is None else "mturk"
+
+    def options(self, campaign: PathLike) -> list[str]:
+        """The options of a command that say which market."""
+        if self.endpoint is None:
+            return ["--at", os.path.normpath(Path(campaign, self.folder))]
+        production = ["--production"] if self.production else []
+        return ["--market", "mturk", "--endpoint", self.endpoint, *production]
+
     @classmethod
     def located_at(
         cls, campaign: PathLike, place: str | None, wage: Decimal | None = None, assignments: int = 1
@@ -202,8 +214,6 @@ class LoopSettings:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All sections of ``rypt.toml``."""
-
     files: Files
     scoring: Scoring = Scoring()
     languages: Languages = Languages()
@@ -213,7 +223,6 @@ class CampaignSettings:
 
 
 def read_settings(folder: Path) -> CampaignSettings:
-    """Read the settings of a campaign; unknown names and wrong types are errors."""
     path = folder / SETTINGS
     if not path.is_file():
         command = "rypt init FOLDER --source SOURCE --nbest LIST --languages SRC-TGT"
@@ -223,35 +232,34 @@ def read_settings(folder: Path) -> CampaignSettings:
         sections = parse_toml(path.read_bytes().decode("utf-8"), parse_float=Decimal)
     except (UnicodeDecodeError, SyntaxFormatError) as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
-    known = {section.name: section.type for section in fields(CampaignSettings)}
-    for name in sections:
-        if name not in known:
-            raise InputError(path, None, f"unknown section [{name}], expected one of {', '.join(known)}")
+    sections_known = {section.name: section.type for section in fields(CampaignSettings)}
     try:
+        for name in sections:
+            if name not in sections_known:
+                raise RyptError(f"unknown section [{name}], expected one of {', '.join(sections_known)}")
         return CampaignSettings(
-            **{name: _section(kind, name, sections.get(name, {})) for name, kind in known.items()}
+            **{name: _section(kind, name, sections.get(name, {})) for name, kind in sections_known.items()}
         )
     except RyptError as error:
         raise InputError(path, None, str(error)) from None
 
 
 def _section(kind: Any, name: str, values: Any) -> Any:
-    """A section as an object of its class."""
     if not isinstance(values, dict):
         raise RyptError(f"expected [{name}] as a section, found {values!r}")
-    known = {setting.name: setting.type for setting in fields(kind)}
+    types = {setting.name: setting.type for setting in fields(kind)}
     checked = {}
     for setting, value in values.items():
-        if setting not in known:
-            raise RyptError(f"unknown setting {setting!r} in [{name}], expected {', '.join(known)}")
-        checked[setting] = _value(known[setting], value)
+        if setting not in types:
+            raise RyptError(f"unknown setting {setting!r} in [{name}], expected {', '.join(types)}")
+        checked[setting] = _value(types[setting], value)
         if checked[setting] is None:
             shown = str(value) if isinstance(value, Decimal) else repr(value)
-            raise RyptError(f"expected {setting} in [{name}] as {VALUES[known[setting]]}, found {shown}")
+            raise RyptError(f"expected {setting} in [{name}] as {EXPECTED[types[setting]]}, found {shown}")
     try:
         return kind(**checked)
     except TypeError:
-        raise RyptError(f"a setting of [{name}] is missing, expected {', '.join(known)}") from None
+        raise RyptError(f"a setting of [{name}] is missing, expected {', '.join(types)}") from None
     except RyptError as error:
         raise RyptError(f"[{name}]: {error}") from None
 

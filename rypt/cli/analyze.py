@@ -7,42 +7,27 @@ import click
 from rypt.console import CAMPAIGN, JSON, QUIET, talk, watcher
 from rypt.options import TIES, check_held_out
 
+AT_LEAST_1 = click.IntRange(min=1)
+HOLD_OUT = (
+    "Hold out the judgments of some workers, or of some systems, where origins are systems with a list each "
+    "(SYSTEM.jsonl) [worker]."
+)
+JUDGED_ONLY = "Leave out the list of this system, such as a human translation; its judgments count."
+
 
 @click.command()
 @CAMPAIGN
+@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of the frontier's constituents [4].")
 @click.option(
-    "--max-len",
-    type=click.IntRange(min=1),
-    help="Maximum length of the constituents of the frontier whose phrases are counted [4].",
+    "--longest", type=click.IntRange(1, 30), default=7, help="Check maxLen from 1 to this number [7]."
 )
-@click.option(
-    "--longest",
-    type=click.IntRange(1, 30),
-    default=7,
-    show_default=True,
-    help="Check percolation for every maxLen from 1 to this number.",
-)
-@click.option(
-    "--hold-out",
-    metavar="system|worker",
-    help="Hold out the judgments of some workers, or of some systems, where origins are systems "
-    "with a list each (SYSTEM.jsonl) [worker].",
-)
-@click.option(
-    "--judged-only",
-    multiple=True,
-    metavar="SYSTEM",
-    help="Leave out the list of this system, such as a human translation; its judgments count.",
-)
-@click.option(
-    "--splits", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random splits."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+@click.option("--hold-out", metavar="system|worker", help=HOLD_OUT)
+@click.option("--judged-only", multiple=True, metavar="SYSTEM", help=JUDGED_ONLY)
+@click.option("--splits", type=AT_LEAST_1, default=10, help="Number of random splits [10].")
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed [1].")
 @click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
-@click.option(
-    "--no-models", is_flag=True, help="Check percolation only, without the calibrated table, which is faster."
-)
-@click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf).")
+@click.option("--no-models", is_flag=True, help="Check percolation only, without the table, which is faster.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this .svg, .png or .pdf file.")
 @JSON
 @QUIET
 def analyze(

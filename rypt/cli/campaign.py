@@ -16,138 +16,84 @@ if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices
 
 F = TypeVar("F", bound=Callable[..., Any])
+HELD_OUT = "What is held out to train the model table [worker]."
+AT_LEAST_1 = click.IntRange(min=1)
+SECONDS = click.FloatRange(min=0, min_open=True)
+TREES = (
+    "Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
+    "[made from punctuation and length]."
+)
+LISTS = "Candidates: an n-best list, JSONL or plain output, or a folder of such files."
+LINKS = (
+    "Word alignments, a file for each --nbest; for a folder of lists a folder, with files named alike [made]."
+)
+CUT = "Cut texts into tokens: auto where they are raw and have no trees and links; keep leaves them as they are."
+MODEL = (
+    "How candidates are scored: severity picks best where judgments carry severities, percolation is the paper's way "
+    "[percolation]."
+)
+DECODER = (
+    "The decoder: a shell command with {weights} and {nbest} in it, or package.module:function; it runs in the current "
+    "folder."
+)
+PICK = "Score the first candidate of each segment, or the best by RYPT."
+SEGMENTS = "Also print a line per segment, with the candidate's number for `rypt explain`."
+SCORING = (
+    click.option("--model", type=click.Choice(MODELS), help="How labels spread to other constituents."),
+    click.option(
+        "--unknown", type=click.Choice(UNKNOWN_AS), help="What an unlabelled constituent counts as."
+    ),
+    click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
+    click.option("--hold-out", type=click.Choice(HOLD_OUT), default="worker", help=HELD_OUT),
+    click.option("--database", type=FILE, help="Use these judgments (as of `rypt hits aggregate`)."),
+)
+
+
+def amount(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
+    return read_amount(value)
 
 
 def scoring_options(command: F) -> F:
     """Options of all commands that score, as one value ``choices``; the defaults are the campaign's settings."""
 
     @wraps(command)
-    def with_choices(
-        *,
-        model: str | None,
-        unknown: str | None,
-        ties: str | None,
-        hold_out: str,
-        database: str | None,
-        **others: Any,
-    ) -> Any:
+    def with_choices(**values: Any) -> Any:
         from rypt.campaign.scoring import ScoringChoices
 
-        return command(choices=ScoringChoices(model, unknown, ties, hold_out, database), **others)
+        choices = {name: values.pop(name) for name in ("model", "unknown", "ties", "hold_out", "database")}
+        return command(choices=ScoringChoices(**choices), **values)
 
-    options = [
-        click.option(
-            "--model", type=click.Choice(MODELS), help="Model by which labels spread to other constituents."
-        ),
-        click.option(
-            "--unknown", type=click.Choice(UNKNOWN_AS), help="What a constituent without a label counts as."
-        ),
-        click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
-        click.option(
-            "--hold-out",
-            type=click.Choice(HOLD_OUT),
-            default="worker",
-            show_default=True,
-            help="What is held out to train the models table and tree.",
-        ),
-        click.option(
-            "--database",
-            type=FILE,
-            help="Judgments to use instead of the campaign's, such as aggregated "
-            "ones (`rypt hits aggregate`).",
-        ),
-    ]
     decorated: Any = with_choices
-    for option in reversed(options):
+    for option in reversed(SCORING):
         decorated = option(decorated)
     return cast(F, decorated)
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option(
-    "--source", required=True, type=FILE, help="Source segments: one per line, or JSONL with id and text."
-)
-@click.option(
-    "--trees",
-    type=FILE,
-    help="Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
-    "[made by the parser that is installed, or from punctuation and length].",
-)
-@click.option(
-    "--nbest",
-    multiple=True,
-    type=click.Path(),
-    help="Candidates: an n-best list, JSONL or plain output, or a folder of such files.",
-)
-@click.option(
-    "--alignments",
-    multiple=True,
-    type=click.Path(),
-    help="Word alignments for lists that lack them: one file for each --nbest; for a folder of "
-    "lists, a folder with a file of the same name for each list [made].",
-)
-@click.option(
-    "--references", multiple=True, type=FILE, help="Reference translations, one line for each segment."
-)
-@click.option(
-    "--lexicon", type=FILE, help="Training alignments: source ||| target ||| links, or a phrase table."
-)
-@click.option(
-    "--case",
-    type=click.Choice(CASES),
-    help="Whether phrases are compared in lower case or as they are [lower].",
-)
+@click.option("--source", required=True, type=FILE, help="A segment per line, or JSONL with id and text.")
+@click.option("--trees", type=FILE, help=TREES)
+@click.option("--nbest", multiple=True, type=click.Path(), help=LISTS)
+@click.option("--alignments", multiple=True, type=click.Path(), help=LINKS)
+@click.option("--references", multiple=True, type=FILE, help="Reference translations, a line per segment.")
+@click.option("--lexicon", type=FILE, help="Alignments: source ||| target ||| links, or a phrase table.")
+@click.option("--case", type=click.Choice(CASES), help="Compare phrases in lower case, or keep case [lower].")
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
+@click.option("--tokens", type=click.Choice(TOKENS), default="auto", show_default=True, help=CUT)
 @click.option(
-    "--tokens",
-    type=click.Choice(TOKENS),
-    default="auto",
-    show_default=True,
-    help="Whether texts are cut into tokens first: auto does where they are raw and have no trees and "
-    "links, keep takes them as they are.",
+    "--segmenter", metavar="NAME-VERSION", help="What found the words of the texts, for signatures."
 )
-@click.option(
-    "--segmenter",
-    metavar="NAME-VERSION",
-    help="What found the words of scripts without spaces, such as icu-78.3; signatures repeat it.",
-)
-@click.option(
-    "--model",
-    type=click.Choice(MODELS),
-    help="How candidates are scored: severity picks best where "
-    "judgments carry severities, percolation is the paper's way [percolation].",
-)
-@click.option(
-    "--decoder",
-    metavar="COMMAND",
-    help="The decoder: a shell command with {weights} and {nbest} in it, "
-    "or package.module:function; it runs in the current folder.",
-)
+@click.option("--model", type=click.Choice(MODELS), help=MODEL)
+@click.option("--decoder", metavar="COMMAND", help=DECODER)
 @click.option("--weights", type=FILE, help="File of weights to start with.")
+@click.option("--timeout", type=SECONDS, help="Maximum time for one run of the decoder, in seconds.")
 @click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Maximum time for one run of the decoder, in seconds.",
+    "--market", metavar="FOLDER|URL", help="A local market's folder, or an endpoint [FOLDER/market]."
 )
-@click.option(
-    "--market", metavar="FOLDER|URL", help="Folder of a local market, or URL of an endpoint [FOLDER/market]."
-)
-@click.option(
-    "--wage",
-    callback=lambda context, option, value: read_amount(value),
-    metavar="DOLLARS",
-    help="The wage of workers, in dollars an hour.",
-)
-@click.option(
-    "--assignments", type=click.IntRange(1, 1000), help="Number of workers who answer each question [1]."
-)
+@click.option("--wage", callback=amount, metavar="DOLLARS", help="The wage of workers, in dollars an hour.")
+@click.option("--assignments", type=click.IntRange(1, 1000), help="Workers who answer each question [1].")
 @AMOUNT
-@click.option(
-    "--labels",
-    type=click.IntRange(min=1),
-    help="Maximum number of new questions per iteration of the loop [200].",
-)
+@click.option("--labels", type=AT_LEAST_1, help="Maximum number of new questions per iteration [200].")
 @QUIET
 def init(
     folder: str,
@@ -208,7 +154,7 @@ def init(
     elif campaign.outputs:
         from rypt.loop.next_step import COMPARING
 
-        make = f"rypt hits make {folder} -o {folder}/batches/1 {' '.join(COMPARING)}"
+        make = f"rypt hits make {folder} -o {folder}/batches/1 {COMPARING}"
         talk(f"next, to have people compare the {len(campaign.outputs)} systems: {make}", quiet=quiet)
         talk(f"      or to have phrases labelled: {ask}", quiet=quiet)
     else:
@@ -217,27 +163,11 @@ def init(
 
 @click.command()
 @click.argument("campaign", type=click.Path(), default=".")
-@click.option(
-    "--candidates", "file", type=click.Path(), help="Score these candidates instead of the campaign's lists."
-)
+@click.option("--candidates", "file", type=click.Path(), help="Score these instead of the campaign's lists.")
 @click.option("--alignments", type=click.Path(), help="Word alignments of these candidates, line by line.")
-@click.option(
-    "--pick",
-    type=click.Choice(PICKS),
-    default="first",
-    show_default=True,
-    help="Score the first candidate of each segment, or the best by RYPT.",
-)
-@click.option(
-    "--segments",
-    "with_segments",
-    is_flag=True,
-    help="Also print one line for each segment, "
-    "with the candidate's number for `rypt explain` (of --candidates: its number there).",
-)
-@click.option(
-    "-o", "--output", type=click.Path(), help="Write the scored candidates, a line for each segment."
-)
+@click.option("--pick", type=click.Choice(PICKS), default="first", show_default=True, help=PICK)
+@click.option("--segments", "with_segments", is_flag=True, help=SEGMENTS)
+@click.option("-o", "--output", type=click.Path(), help="Write the scored candidates, a line per segment.")
 @click.option("-b", "--score-only", is_flag=True, help="Print only the score.")
 @scoring_options
 @JSON
@@ -267,10 +197,8 @@ def score(
     if output is not None:
         talk(write_picks(opened, report, output, from_lists=file is None), quiet=quiet)
     if report.without_labels:
-        message = (
-            f"note: no phrase of these candidates has a label; rypt queries {campaign} lists what to ask"
-        )
-        talk(message, quiet=quiet)
+        hint = f"rypt queries {campaign} lists what to ask"
+        talk(f"note: no phrase of these candidates has a label; {hint}", quiet=quiet)
     if as_json:
         click.echo(json.dumps(report.as_dict(with_segments=with_segments), ensure_ascii=False))
     elif score_only:
@@ -282,19 +210,8 @@ def score(
 @click.command()
 @click.argument("segment")
 @click.argument("candidate", default="0")
-@click.option(
-    "-C",
-    "--campaign",
-    type=click.Path(file_okay=False),
-    default=".",
-    show_default=True,
-    help="The campaign's folder.",
-)
-@click.option(
-    "--max-len",
-    type=click.IntRange(min=1),
-    help="Maximum length of the constituents of the frontier, which is marked [4].",
-)
+@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", help="Its folder [.].")
+@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of constituents of the marked frontier [4].")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: an .svg file.")
 @scoring_options
 @QUIET
@@ -318,9 +235,8 @@ def explain(
     from rypt.campaign.scoring import explain_candidate
     from rypt.scoring.explain import as_text, legend
 
-    explanation = explain_candidate(
-        Campaign.open(campaign), segment, candidate, max_len=max_len, choices=choices
-    )
+    opened = Campaign.open(campaign)
+    explanation = explain_candidate(opened, segment, candidate, max_len=max_len, choices=choices)
     if output is not None:
         explanation.write(output)
         talk(f"{output}: the picture was written", quiet=quiet)

@@ -1,8 +1,8 @@
 """``rypt db``: the judgment database on the command line; the same verbs as in the library."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +30,12 @@ def db() -> None:
 
 
 def campaign_of(path: Path) -> "Campaign | None":
-    """The campaign, when the path is a folder of one."""
     from rypt.campaign.folder import Campaign
 
     return Campaign.open(path) if path.is_dir() else None
 
 
 def database_file(path: Path) -> Path:
-    """A database file, or that of a campaign's folder."""
     campaign = campaign_of(path)
     return campaign.path(campaign.files.database) if campaign else path
 
@@ -57,26 +55,13 @@ def open_database(
 @db.command("import")
 @DATABASE
 @click.argument("files", nargs=-1, required=True)
+@click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Read column THEIRS as field OURS.")
 @click.option(
-    "--rename",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="Read the column THEIRS of the file as the field OURS.",
-)
-@click.option(
-    "--set",
-    "defaults",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Set a field that the file does not have or leaves blank.",
+    "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a missing or blank field."
 )
 @click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
-@click.option(
-    "--case",
-    type=click.Choice(CASES),
-    help="For a new database: compare phrases in lower case or as they are [lower].",
-)
+@click.option("--case", type=click.Choice(CASES), help="Of a new database: lower case or keep [lower].")
 @JSON
 @QUIET
 def import_(
@@ -105,18 +90,17 @@ def import_(
     results: list[dict[str, Any]] = []
     failure: RyptError | None = None
     with open_database(database, case=case) if database.exists() else new_database(database, case) as opened:
-        importer = partial(
-            import_file,
-            opened,
-            rename=_pairs(rename),
-            defaults=_pairs(defaults),
-            skip_refused=skip_refused,
-            replace_trees=replace_trees,
-        )
         for file in files:
-            lines = progress(read_lines(file), f"import {file}", quiet=quiet or as_json)
             try:
-                imported = importer(file, lines=lines)
+                imported = import_file(
+                    opened,
+                    file,
+                    lines=progress(read_lines(file), f"import {file}", quiet=quiet or as_json),
+                    rename=_pairs(rename),
+                    defaults=_pairs(defaults),
+                    skip_refused=skip_refused,
+                    replace_trees=replace_trees,
+                )
             except RyptError as error:  # the files before it stay
                 if not results:
                     raise
@@ -128,10 +112,9 @@ def import_(
         by_hand = 0 < sum(result["added"] for result in results) <= BY_HAND
         contradictions = opened.count_contradictions() if by_hand else 0
     for result in results if not as_json else ():
+        counts = f"{result['already']} already there, {result['unanswered']} unanswered, {result['refused']} refused"
         click.echo(
-            f"{result['file']}: {plural(result['added'], 'judgment')} added, {result['already']} already there, "
-            f"{result['unanswered']} unanswered, {result['refused']} refused; "
-            f"{plural(result['segments'], 'segment')} added{_exclusions(result['others'])}"
+            f"{result['file']}: {plural(result['added'], 'judgment')} added, {counts}; {_others(result)}"
         )
     if contradictions:
         both = f"in {plural(contradictions, 'place')} one worker said both YES and NO; both count"
@@ -152,17 +135,16 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def _exclusions(count: int) -> str:
-    return f", {plural(count, 'excluded worker')}" if count else ""
+def _others(result: Mapping[str, Any]) -> str:
+    excluded = f", {plural(result['others'], 'excluded worker')}" if result["others"] else ""
+    return f"{plural(result['segments'], 'segment')} added{excluded}"
 
 
 @db.command()
 @DATABASE
 @click.argument("file", default="-")
 @click.option("--segments", is_flag=True, help="For CSV: write the segments instead of the judgments.")
-@click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format of the file [by its ending]."
-)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Format [by the file's ending].")
 def export(database: Path, file: str, segments: bool, form: str | None) -> None:
     """Write segments, judgments and excluded workers as JSONL, or the judgments as CSV.
 
@@ -185,9 +167,7 @@ def export(database: Path, file: str, segments: bool, form: str | None) -> None:
 @db.command()
 @DATABASE
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--replace-trees", is_flag=True, help="Replace the trees of segments by those of the other databases."
-)
+@click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those of OTHERS.")
 @JSON
 def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json: bool) -> None:
     """Add the judgments of OTHERS, each once; conflicts are reported, and both sides are kept.
@@ -201,15 +181,13 @@ def merge(database: Path, others: tuple[Path, ...], replace_trees: bool, as_json
         open_database(other, readonly=True).close()
     with open_database(database, create=True) as opened:
         for other in others:
-            result = merge_into(opened, database_file(other), replace_trees=replace_trees)
-            results.append({"file": str(other), **asdict(result)})
+            merged = merge_into(opened, database_file(other), replace_trees=replace_trees)
+            result = {"file": str(other), **asdict(merged)}
+            results.append(result)
             if not as_json:
-                click.echo(
-                    f"{other}: {plural(result.added, 'judgment')} added, {result.already} already there, "
-                    f"{plural(len(result.conflicts), 'conflict')}; {plural(result.segments, 'segment')} added"
-                    + _exclusions(result.others)
-                )
-                for conflict in result.conflicts[:20]:
+                counts = f"{merged.already} already there, {plural(len(merged.conflicts), 'conflict')}"
+                click.echo(f"{other}: {plural(merged.added, 'judgment')} added, {counts}; {_others(result)}")
+                for conflict in merged.conflicts[:20]:
                     talk(f"  conflict: {conflict}")
     if as_json:
         click.echo(json.dumps(results, ensure_ascii=False))
@@ -228,17 +206,14 @@ def stats(database: Path, as_json: bool) -> None:
         click.echo(json.dumps(numbers))
         return
     for name, value in numbers.items():
-        shown = (
-            ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
-        )
-        click.echo(f"{name.replace('_', ' '):28}{shown}")
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {count}" for key, count in value.items())
+        click.echo(f"{name.replace('_', ' '):28}{value}")
 
 
 @db.command()
 @DATABASE
-@click.option(
-    "--source", type=click.Path(), help="Current source text, to compare with the text that workers saw."
-)
+@click.option("--source", type=click.Path(), help="Source text to compare with what workers saw.")
 @JSON
 def check(database: Path, source: str | None, as_json: bool) -> None:
     """Check for damage, changed texts and spans that are not constituents; exit 1 if any is found."""

@@ -15,22 +15,11 @@ from rypt.console import JSON, QUIET, painter, talk
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="rypt-demo")
-@click.option(
-    "--serve",
-    is_flag=True,
-    help="Judge about ten pages yourself, in the browser, after simulated workers have begun.",
-)
-@click.option(
-    "--open/--no-open",
-    "opens",
-    default=None,
-    help="With --serve: open the pages in a browser [where there is a screen].",
-)
+@click.option("--serve", is_flag=True, help="Judge about ten pages yourself, after simulated workers.")
+@click.option("--open/--no-open", "opens", default=None, help="With --serve: open the pages in a browser.")
 @click.option("--port", type=click.IntRange(1, 65535), help="With --serve: port of the market [a free one].")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
-@click.option(
-    "--small", is_flag=True, help="Only make a small campaign with simulated judgments, and score it."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed [1].")
+@click.option("--small", is_flag=True, help="Only make and score a small campaign with simulated judgments.")
 @JSON
 @QUIET
 def demo(
@@ -52,7 +41,8 @@ def demo(
     if small:
         if serve or opens is not None or port or as_json:
             raise click.UsageError("--small cannot be combined with other options")
-        return _small(folder, quiet=quiet)
+        _small(folder, quiet=quiet)
+        return
     if not serve and (port or opens is not None):
         raise click.UsageError(f"{'--port needs' if port else '--open and --no-open need'} --serve")
     from rypt.demo.report import write_report
@@ -63,21 +53,20 @@ def demo(
     if serve:
         plan = replace(plan, people=True, begun=plan.labels, labels=10, iterations=2, compared=3, judges=1)
         talk("about five minutes: two minutes of computing, and ten pages for you", quiet=quiet)
-    has_screen = sys.stderr.isatty() and (
-        sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-    )
-    browses = serve and (has_screen if opens is None else opens)
+    displays = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    browses = serve and (sys.stderr.isatty() and displays if opens is None else opens)
+
+    def tell(text: str) -> None:
+        talk(text, quiet=quiet)
 
     def show(address: str) -> None:
         if browses:
             webbrowser.open(address)
 
-    tell = lambda text: talk(text, quiet=quiet)  # noqa: E731
     results = Demo(folder, plan, tell, port=port or 0, invite=show).run()
     report = write_report(folder, results)
     show(report.resolve().as_uri())
     click.echo(json.dumps({**results, "report": str(report)}) if as_json else _summary(results, report))
-    return None
 
 
 def _summary(results: dict[str, Any], report: Path) -> str:
@@ -106,7 +95,6 @@ def _summary(results: dict[str, Any], report: Path) -> str:
 
 
 def _small(folder: Path, *, quiet: bool) -> None:
-    """A small campaign with simulated judgments."""
     from rypt.campaign.scoring import explain_candidate, score
     from rypt.demo.texts import open_demo
     from rypt.scoring.explain import as_text

@@ -12,29 +12,22 @@ from rypt.text import RyptError
 
 AT_LEAST_1, PORT = click.IntRange(min=1), click.IntRange(0, 65535)
 
+POLL = "Maximum time between two checks of the market, in seconds [60]."
+GO_ON = (
+    "Do not wait for missing answers to the batch that is on the market now: expire its hits. Later batches are waited "
+    "for."
+)
+
 
 @click.command()
 @CAMPAIGN
 @AMOUNT
 @click.option("--max-iterations", type=AT_LEAST_1, help="Maximum number of iterations [10].")
-@click.option(
-    "--poll",
-    type=click.FloatRange(min=1),
-    default=60,
-    show_default=True,
-    help="Maximum time between two checks of the market, in seconds.",
-)
-@click.option(
-    "--go-on",
-    is_flag=True,
-    help="Do not wait for missing answers to the batch that is on the market now: expire its hits. "
-    "Later batches are waited for.",
-)
+@click.option("--poll", type=click.FloatRange(min=1), default=60, help=POLL)
+@click.option("--go-on", is_flag=True, help=GO_ON)
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
 @click.option("--port", type=PORT, help="With --serve: port of the market [the last one used, else 8000].")
-@click.option(
-    "--threads", type=AT_LEAST_1, default=1, show_default=True, help="Number of threads for tuning."
-)
+@click.option("--threads", type=AT_LEAST_1, default=1, help="Number of threads for tuning [1].")
 @click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
 @click.option("-o", "--output", type=click.Path(), help="Write the best weights by all labels to this file.")
 @click.option("--plot", type=click.Path(), help="Plot scores and spending to this file (.svg, .png, .pdf).")
@@ -88,7 +81,8 @@ def loop(
     if opened.stopped() is None and opened.left > 0 and not yes:
         where = opened.market.endpoint or f"the market in {opened.market_folder}"
         click.confirm(f"Spend up to ${opened.left:.2f} on {where}?", abort=True, err=True)
-    report = opened.report(opened.run(serve=serve, port=port))
+    opened.run(serve=serve, port=port)
+    report = opened.report()
     if output:
         report.write(output)
     if plot:

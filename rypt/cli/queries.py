@@ -1,12 +1,33 @@
 """``rypt queries``: the phrases without a label, or the most valuable ones within a budget."""
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
 
 import click
 
 from rypt.console import CAMPAIGN, QUIET, talk, watcher
 from rypt.options import QUERY_FORMS, SELECTIONS
 
+F = TypeVar("F", bound=Callable[..., Any])
+LIMITS = (
+    ("--max-gaps", 1, "Maximum number of gaps in a phrase."),
+    ("--max-gap-words", 4, "Maximum number of words in the gaps of a phrase."),
+    ("--max-source-words", 6, "Maximum number of source words, whatever --max-len says."),
+    ("--max-phrase-words", 8, "Maximum number of words in a phrase."),
+    ("--max-extent", 12, "Maximum number of words from the first to the last of a phrase, gaps included."),
+)
+AT_LEAST_1 = click.IntRange(min=1)
+SELECT = (
+    "Ask about the frontier, the constituents that cover each segment once; about those of them whose answers may "
+    "change which candidates are best, most valuable first (value); or about all constituents up to --max-len."
+)
+BUDGET = (
+    "Print only as many queries as this amount pays for; a label costs --wage for --seconds. Controls and fees are not "
+    "included (`rypt hits make --budget` includes them)."
+)
+SECONDS = "Time that a label takes, in seconds; the default is the paper's [8.4]."
+FORMAT = "JSONL, or CSV with columns for label and worker [jsonl]."
 SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 
 
@@ -25,86 +46,24 @@ def _amount(context: click.Context, option: click.Parameter, value: str | None) 
     return number
 
 
+def phrase_limits(command: F) -> F:
+    """The options that limit which phrases are asked about, named as the fields of `QueryLimits`."""
+    for name, default, text in reversed(LIMITS):
+        command = click.option(name, type=int, default=default, show_default=True, help=text)(command)
+    return command
+
+
 @click.command()
 @CAMPAIGN
-@click.option(
-    "--select",
-    type=click.Choice(SELECTIONS),
-    default="frontier",
-    show_default=True,
-    help="Ask about the frontier, the constituents that cover each segment once; about those of "
-    "them whose answers may change which candidates are best, most valuable first (value); "
-    "or about all constituents up to --max-len.",
-)
-@click.option(
-    "--budget",
-    callback=_amount,
-    metavar="DOLLARS",
-    help="Print only as many queries as this amount pays for; a label costs --wage for --seconds. "
-    "Controls and fees are not included (`rypt hits make --budget` includes them).",
-)
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of queries.")
-@click.option(
-    "--wage",
-    callback=_amount,
-    default="12.00",
-    show_default=True,
-    metavar="DOLLARS",
-    help="The wage of workers, in dollars an hour.",
-)
-@click.option(
-    "--seconds",
-    callback=_amount,
-    default="8.4",
-    show_default=True,
-    metavar="NUMBER",
-    help="Time that a label takes, in seconds; the default is the paper's.",
-)
-@click.option(
-    "--assignments",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of workers who answer each query.",
-)
-@click.option(
-    "--max-len", type=click.IntRange(min=1), help="Maximum length of a constituent, in source words [4]."
-)
-@click.option(
-    "--max-gaps", type=int, default=1, show_default=True, help="Maximum number of gaps in a phrase."
-)
-@click.option(
-    "--max-gap-words",
-    type=int,
-    default=4,
-    show_default=True,
-    help="Maximum number of words in the gaps of a phrase.",
-)
-@click.option(
-    "--max-source-words",
-    type=int,
-    default=6,
-    show_default=True,
-    help="Maximum number of source words, whatever --max-len says.",
-)
-@click.option(
-    "--max-phrase-words", type=int, default=8, show_default=True, help="Maximum number of words in a phrase."
-)
-@click.option(
-    "--max-extent",
-    type=int,
-    default=12,
-    show_default=True,
-    help="Maximum number of words from the first to the last of a phrase, gaps included.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(QUERY_FORMS),
-    default="jsonl",
-    show_default=True,
-    help="JSONL, or CSV with columns for label and worker.",
-)
+@click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True, help=SELECT)
+@click.option("--budget", callback=_amount, metavar="DOLLARS", help=BUDGET)
+@click.option("--limit", type=AT_LEAST_1, help="Maximum number of queries.")
+@click.option("--wage", callback=_amount, default="12.00", metavar="DOLLARS", help="Dollars an hour [12.00].")
+@click.option("--seconds", callback=_amount, default="8.4", metavar="NUMBER", help=SECONDS)
+@click.option("--assignments", type=AT_LEAST_1, default=1, help="Workers who answer each query [1].")
+@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of a constituent, in source words [4].")
+@phrase_limits
+@click.option("--format", "form", type=click.Choice(QUERY_FORMS), default="jsonl", help=FORMAT)
 @click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
 def queries(
@@ -116,14 +75,10 @@ def queries(
     seconds: Decimal,
     assignments: int,
     max_len: int | None,
-    max_gaps: int,
-    max_gap_words: int,
-    max_source_words: int,
-    max_phrase_words: int,
-    max_extent: int,
     form: str,
     output: str,
     quiet: bool,
+    **limits: int,
 ) -> None:
     """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign.folder import Campaign
@@ -131,12 +86,11 @@ def queries(
     from rypt.campaign.queries import queries as campaign_queries
     from rypt.scoring.queries import QueryLimits
 
-    limits = QueryLimits(max_source_words, max_gaps, max_gap_words, max_phrase_words, max_extent)
     asked = campaign_queries(
         Campaign.open(campaign),
         select=select,
         max_len=max_len,
-        limits=limits,
+        limits=QueryLimits(**limits),
         budget=budget,
         limit=limit,
         price=LabelPrice(wage, seconds, assignments),

@@ -11,62 +11,33 @@ from rypt.options import SEGMENTERS
 from rypt.ratings.rating import LEVELS, Policy, Repairs
 from rypt.text import open_output, plural
 
+SEVERITY = "The minimum severity of an error that makes a phrase unacceptable [minor]."
+OMISSIONS = "Count what is missing: marks in the source, and errors without a position [they count]."
+REFERENCE = "With --texts: a human translation among the systems, to be written as reference, too."
+REFERENCES = (
+    "With --texts: a file with a reference, one line per segment in the order of the ids, or TSV or JSONL of ids and "
+    "texts."
+)
+SEGMENTER = "With --texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese [auto: ICU, where installed]."
+
 
 @click.command("import")
 @click.argument("form", type=click.Choice(["mqm", "esa"]))
 @click.argument("file", type=click.Path())
 @click.option("--batches", type=FILE, help="ESA: the JSON of the batches, for Appraise's CSV.")
-@click.option(
-    "--languages", metavar="SRC-TGT", help="ESA: take this language pair only, as the file names it."
-)
-@click.option(
-    "-C", "--campaign", type=click.Path(file_okay=False), default=".", help="The campaign's folder [.]."
-)
-@click.option(
-    "--severity",
-    type=click.Choice(LEVELS),
-    default="minor",
-    show_default=True,
-    help="The minimum severity of an error that makes a phrase unacceptable.",
-)
-@click.option(
-    "--omissions/--no-omissions",
-    default=True,
-    show_default=True,
-    help="Count what is missing: marks in the source, and errors without a position.",
-)
+@click.option("--languages", metavar="SRC-TGT", help="ESA: only this language pair, as the file names it.")
+@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", help="Its folder [.].")
+@click.option("--severity", type=click.Choice(LEVELS), default="minor", help=SEVERITY)
+@click.option("--omissions/--no-omissions", default=True, help=OMISSIONS)
 @click.option("--rater", "raters", multiple=True, help="Take this rater's ratings only; may be repeated.")
 @click.option("--exclude-rater", "excluded", multiple=True, help="Leave a rater out; may be repeated.")
 @click.option("--scores", type=FILE, help="Write the raters' scores as JSONL.")
 @click.option("--strict", is_flag=True, help="Refuse the file at its first mistake, instead of mending it.")
 @click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL.")
-@click.option(
-    "--texts",
-    type=click.Path(),
-    help="Import nothing; write segments and outputs to this new folder, to make a campaign of.",
-)
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="SYSTEM",
-    help="With --texts: a human translation among the systems, to be written as reference, too.",
-)
-@click.option(
-    "--references",
-    "reference_files",
-    multiple=True,
-    type=FILE,
-    help="With --texts: a file with a reference, one line per segment in the order of the ids, or TSV or JSONL of ids "
-    "and texts.",
-)
-@click.option(
-    "--segmenter",
-    type=click.Choice(SEGMENTERS),
-    default="auto",
-    show_default=True,
-    help="With --texts: what finds words of Chinese, Japanese, Thai, Lao, Khmer and Burmese.",
-)
+@click.option("--texts", type=click.Path(), help="Only write segments and outputs to this new folder.")
+@click.option("--reference", "references", multiple=True, metavar="SYSTEM", help=REFERENCE)
+@click.option("--references", "reference_files", multiple=True, type=FILE, help=REFERENCES)
+@click.option("--segmenter", type=click.Choice(SEGMENTERS), default="auto", help=SEGMENTER)
 @JSON
 @QUIET
 def import_(
@@ -105,7 +76,7 @@ def import_(
         raise click.UsageError(f"{'--batches' if batches else '--languages'} is for esa")
     if texts is not None and (scores is not None or raters or excluded):
         raise click.UsageError(
-            "--scores, --rater and --exclude-rater are for an import; --texts imports nothing"
+            "--scores, --rater, --exclude-rater are for an import; --texts imports nothing"
         )
     if texts is None and (references or reference_files):
         raise click.UsageError("--reference and --references go with --texts")

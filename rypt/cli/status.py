@@ -38,7 +38,6 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
 
 
 def status_text(status: "CampaignStatus") -> str:
-    """The status as text."""
     texts = status.texts
     unparsed = texts.segments - texts.parsed
     rows = [

@@ -32,7 +32,6 @@ class PoolCandidate(NamedTuple):
 
 
 def read_pool(path: PathLike) -> list[PoolCandidate]:
-    """The candidates of a pool, segment by segment."""
     rows = (line.split(" ||| ") for _, line in read_lines(path))
     return [
         PoolCandidate(name, text, features, float(share), links)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hits.batches.markup import html_templates
+from hits.batch.markup import html_templates
 from rypt.text import open_output
 
 Table = Sequence[Sequence[object]]
@@ -57,7 +57,6 @@ def _picture(path: Path) -> str:
 
 
 def _tables(results: Mapping[str, Any]) -> dict[str, Table]:
-    """The rows of each table, ready to show."""
     preferences, ranking = results["preferences"], results["ranking"]
     return {
         "iterations": [_iteration(row) for row in results["iterations"]],
@@ -68,9 +67,9 @@ def _tables(results: Mapping[str, Any]) -> dict[str, Table]:
             for name, row in results["accepted"].items()
         ],
         "judgments": list(preferences["judgments"].items()) if preferences else [],
-        "votes": [(_signed(at), count) for at, count in preferences["aggregates"].items()]
-        if preferences
-        else [],
+        "votes": [
+            (_signed(at), count) for at, count in (preferences["aggregates"].items() if preferences else [])
+        ],
         "ranking": [
             (row["system"], f"{row['score']:.3f}", row["rank"], f"{row['low']}–{row['high']}")
             for row in sorted(ranking["systems"] if ranking else [], key=lambda row: row["rank"])

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.asking.make import make_batch, price
-from hits.asking.questions import BatchOptions, ComparisonQuestions
+from hits.batch.make import BatchOptions, ComparisonQuestions, make_batch, price
 from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
@@ -70,6 +69,8 @@ class Demo:
         self.folder, self.plan, self.tell, self.port, self.invite = folder, plan, tell, port, invite
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
+        self._comparisons = self.unseen / "batches"
+        self._collected = self.unseen / "collected"  # exists once all comparisons are collected
         self._served: Serving | None = None
         self._link = ""  # for the person who judges
         self._person_judges = plan.people  # otherwise whoever answers is simulated
@@ -94,7 +95,6 @@ class Demo:
         self.tell(f"{self._stage}/{STAGES} {what}")
 
     def _show(self, *arguments: object) -> None:
-        """Report the command that does the same."""
         self.tell(f"  $ {command_line([str(argument) for argument in arguments])}")
 
     def _text(self, name: str) -> Path:
@@ -102,11 +102,9 @@ class Demo:
 
     @property
     def decoder(self) -> str:
-        """The command of the decoder."""
         program = [sys.executable, "-P", "-m", "rypt.demo.decoder", str(self._text(f"{TUNE}.pool"))]
-        return (
-            f"{shlex.join([*program, '--size', str(self.plan.size)])} --weights {{weights}} --nbest {{nbest}}"
-        )
+        decoder = shlex.join([*program, "--size", str(self.plan.size)])
+        return f"{decoder} --weights {{weights}} --nbest {{nbest}}"
 
     def _make_campaign(self) -> None:
         start, plan = self._text(START), self.plan
@@ -115,20 +113,25 @@ class Demo:
         limits = ["--weights", start, "--budget", plan.budget, "--labels", plan.labels]
         self._show("init", self.campaign, *texts, *limits, "--decoder", self.decoder)
         decoder = DecoderSettings.run_from_here(self.campaign, self.decoder, start)
-        self._create(
-            self.campaign, TUNE, [], decoder=decoder, loop=LoopSettings(Decimal(plan.budget), plan.labels)
-        )
+        self._create(self.campaign, TUNE, [], decoder, LoopSettings(Decimal(plan.budget), plan.labels))
 
-    def _create(self, folder: Path, name: str, lists: Sequence[Path], **settings: Any) -> Campaign:
-        """A campaign of one part of the texts."""
-        return create_campaign(
+    def _create(
+        self,
+        folder: Path,
+        name: str,
+        lists: Sequence[Path],
+        decoder: DecoderSettings | None = None,
+        loop: LoopSettings | None = None,
+    ) -> None:
+        create_campaign(
             folder,
             source=self._text(f"{name}.de"),
             trees=self._text(f"{name}.trees"),
             nbest=lists,
             references=[self._text(f"{name}.en")],
             languages=Languages("de", "en"),
-            **settings,
+            decoder=decoder,
+            loop=loop,
         )
 
     @contextmanager
@@ -149,19 +152,9 @@ class Demo:
     def _simulate(self, truth: Path) -> None:
         """Let simulated workers do all that is on the market."""
         plan = self.plan
-        crew = Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed)
-        numbers = [
-            "--workers",
-            plan.workers,
-            "--accuracy",
-            plan.accuracy,
-            "--spam",
-            plan.spam,
-            "--seed",
-            plan.seed,
-        ]
-        self._show("simulate", "--at", self.market, "--truth", truth, *numbers)
-        simulate(self.market, truth, crew)
+        crew = ["--workers", plan.workers, "--accuracy", plan.accuracy, "--spam", plan.spam]
+        self._show("simulate", "--at", self.market, "--truth", truth, *crew, "--seed", plan.seed)
+        simulate(self.market, truth, Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed))
 
     def _pause(self, seconds: float) -> None:
         """Wait for answers: a person's, or those of simulated workers, who do now all there is to do.
@@ -177,25 +170,24 @@ class Demo:
         if self._invited != self._stage:
             self._invited = self._stage
             what = "which of two outputs is better" if self._comparisons.exists() else "a few phrases"
-            self.tell(
-                f"\n  Judge here, {what}: {self._link}\n  This waits for your answers, and goes on by itself.\n"
-            )
+            self.tell(f"\n  Judge here, {what}: {self._link}")
+            self.tell("  This waits for your answers, and goes on by itself.\n")
             self.invite(self._link)
         time.sleep(min(seconds, PAUSE))
 
     def _loop(self, *, simulated: bool = False) -> Loop:
         """The loop; where a person judges, ``simulated`` are the iterations before."""
-        plan = self.plan
+        plan, campaign = self.plan, Campaign.open(self.campaign)
         iterations = plan.iterations - simulated
-        settings = replace(
-            Campaign.open(self.campaign).settings.loop,
+        limits = replace(
+            campaign.settings.loop,
             labels=plan.begun if simulated else plan.labels,
             max_iterations=iterations,
             patience=iterations,
             exclude_bad=not self._person_judges,  # a person who only looks around is not excluded
         )
-        tell = lambda text: self.tell(f"  {text}")  # noqa: E731
-        return Loop(self.campaign, settings=settings, poll=1.0, tell=tell, pause=self._pause)
+        campaign = replace(campaign, settings=replace(campaign.settings, loop=limits))
+        return Loop(campaign, poll=1.0, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
 
     def _run_loop(self) -> None:
         self._begin("the loop: decode, ask, tune to RYPT, again")
@@ -259,15 +251,6 @@ class Demo:
         if not (self.unseen / "rypt.toml").exists():
             self._create(self.unseen, UNSEEN, [self._list(system) for system in SYSTEMS])
 
-    @property
-    def _comparisons(self) -> Path:
-        return self.unseen / "batches"
-
-    @property
-    def _collected(self) -> Path:
-        """A file that exists once all comparisons are collected."""
-        return self.unseen / "collected"
-
     def _compare(self) -> None:
         """Let workers compare the systems on unseen segments, on the same market."""
         self._begin("asking which output is better: comparisons on the same market")
@@ -292,7 +275,6 @@ class Demo:
         return self._texts(first) != self._texts(second)
 
     def _published(self, first: str, second: str, judges: int) -> Path:
-        """A batch that asks about two systems, on the market."""
         batch, plan = self._comparisons / f"{first}-{second}", self.plan
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}
@@ -318,16 +300,15 @@ class Demo:
         with open_output(path) as stream:
             stream.writelines(f"{line}\n" for _, line in read_lines(self._text(f"{UNSEEN}.truth.jsonl")))
             for segment, scores in shares.items():
-                stream.write(
-                    json.dumps({"segment": segment, "candidates": scores}, ensure_ascii=False) + "\n"
-                )
+                record = {"segment": segment, "candidates": scores}
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
         return path
 
     def _results(self) -> dict[str, Any]:
         """Measure: true acceptability, preferences, the ranking, and one explained tree."""
         self._begin("measuring, and writing the report")
         loop = self._loop()
-        report = loop.report(loop.stopped() or "")
+        report = loop.report()
         report.plot(self.folder / "loop.svg")
         self._show("rank", "systems", self.unseen)
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
@@ -392,9 +373,9 @@ class Demo:
         campaign = Campaign.open(self.campaign)
         with campaign.database() as db:
             votes = {(row.segment, row.span, row.phrase): row for row in db.votes()}
-            asked = queries(
-                campaign.trees, campaign.candidates, max_len=campaign.scoring.max_len, case=db.case
-            )
+            case = db.case
+        max_len = campaign.scoring.max_len
+        asked = queries(campaign.trees, campaign.candidates, max_len=max_len, case=case)
         served = []
         for query in asked:
             key = (query.segment, query.span, query.phrase)

@@ -77,12 +77,10 @@ def begin(folder: Path, plan: Plan) -> None:
     """Copy the texts of the demo into a new folder, or check that the one in the folder has the same plan."""
     file = folder / PLAN
     if not file.exists():
-        if folder.exists() and not {path.name for path in folder.iterdir()} <= {
-            "texts"
-        }:  # an interrupted start
-            raise InputError(
-                folder, None, "expected a new or empty folder for the demo, or one of an earlier demo"
-            )
+        others = {path.name for path in folder.iterdir()} - {"texts"} if folder.exists() else set()
+        if others:  # texts alone are an interrupted start
+            message = "expected a new or empty folder for the demo, or one of an earlier demo"
+            raise InputError(folder, None, message)
         (folder / "texts").mkdir(parents=True, exist_ok=True)
         _copy(START, folder / "texts" / START)
         for name in (f"{part}{ending}" for part in (TUNE, UNSEEN) for ending in ENDINGS):

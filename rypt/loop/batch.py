@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hits.asking.make import make_batch, price
-from hits.asking.questions import BatchOptions, LabelQuestions
-from hits.batches.price import Price
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
+from hits.batch.make import BatchOptions, LabelQuestions, make_batch, price
 from hits.market.ledger import ledgers
+from hits.payment import Price
 from rypt.campaign.folder import Campaign
-from rypt.campaign.queries import worthwhile
-from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.campaign.queries import LabelPrice
+from rypt.campaign.queries import queries as campaign_queries
+from rypt.campaign.settings import LoopSettings
 from rypt.scoring.queries import queries
 from rypt.text import RyptError
 from rypt.texts.phrases import phrase_key
@@ -29,79 +29,61 @@ def count_questions(campaign: Campaign, path: Path, select: str) -> dict[str, in
     Open are those of all lists so far; with ``select`` "value" only those whose answers may change which candidates
     are best.
     """
-    max_len = campaign.scoring.max_len
     with campaign.database() as db:
         judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
         case = db.case
     candidates = campaign.read_candidates(path)
-    asked = queries(campaign.trees, candidates, max_len=max_len, case=case)
+    asked = queries(campaign.trees, candidates, max_len=campaign.scoring.max_len, case=case)
     reused = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in asked)
-    unjudged = queries(campaign.trees, campaign.candidates, judged=judged, max_len=max_len, case=case)
-    if select == "value":
-        unjudged = worthwhile(campaign, unjudged, votes=campaign.settings.market.assignments)
-    return {"questions": len(asked), "reused": reused, "open": len(unjudged)}
-
-
-def fees(market: MarketSettings) -> str:
-    """Whose fees a market takes."""
-    return "local" if market.endpoint is None else "mturk"
-
-
-def price_of(batch: Path, market: MarketSettings) -> Price:
-    """What a batch costs."""
-    return price(batch, market=fees(market))
+    left = campaign_queries(
+        campaign,
+        select="value" if select == "value" else "frontier",
+        price=LabelPrice(assignments=campaign.settings.market.assignments),
+    )
+    return {"questions": len(asked), "reused": reused, "open": left.useful}
 
 
 def affordable_batch(
-    campaign: Campaign, market: MarketSettings, loop: LoopSettings, batch: Path, budget: Decimal, seed: int
+    campaign: Campaign, loop: LoopSettings, batch: Path, budget: Decimal, seed: int
 ) -> dict[str, Any]:
     """Make a batch that costs at most ``budget``, or take the existing one if it does; return its numbers.
 
     Where even one question is too expensive, there are no hits, and ``needs`` is what one costs.
     """
+    fees = campaign.settings.market.fees
     if batch.exists():
-        cost = price_of(batch, market)
-        if cost.total <= budget:
-            return _numbers(batch, cost)
-        discard(batch)
+        if price(batch, market=fees).total <= budget:
+            return _numbers(batch, fees)
+        _discard(batch)
     try:
-        _make(campaign, market, loop, batch, budget, seed)
+        _make(campaign, loop, batch, budget, seed)
     except RyptError:
-        least = _price_of_one(campaign, market, loop, batch, seed)
+        least = _price_of_one(campaign, loop, batch, seed)
         if least <= budget:
             raise
         return {**NOTHING, "needs": str(least)}
-    return _numbers(batch, price_of(batch, market))
+    return _numbers(batch, fees)
 
 
-def _numbers(batch: Path, cost: Price) -> dict[str, Any]:
+def _numbers(batch: Path, fees: str) -> dict[str, Any]:
+    cost = price(batch, market=fees)
     counts = {"hits": cost.hits, "assignments": cost.assignments, "answers": cost.answers}
     return {"batch": read_batch(batch).settings.id, **counts, "cost": str(cost.total), "needs": "0"}
 
 
-def _make(
-    campaign: Campaign, market: MarketSettings, loop: LoopSettings, batch: Path, budget: Decimal, seed: int
-) -> None:
-    questions = LabelQuestions(
-        budget=budget,
-        labels=loop.labels,
-        select=loop.select,
-        max_len=campaign.scoring.max_len,
-        severity=market.severity,
-    )
-    options = BatchOptions(assignments=market.assignments, wage=market.wage, market=fees(market), seed=seed)
+def _make(campaign: Campaign, loop: LoopSettings, batch: Path, budget: Decimal, seed: int) -> None:
+    questions = LabelQuestions(budget=budget, labels=loop.labels, select=loop.select)
+    options = BatchOptions(market=campaign.settings.market.fees, seed=seed)
     make_batch(campaign.folder, batch, questions, options=options)
 
 
-def _price_of_one(
-    campaign: Campaign, market: MarketSettings, loop: LoopSettings, batch: Path, seed: int
-) -> Decimal:
+def _price_of_one(campaign: Campaign, loop: LoopSettings, batch: Path, seed: int) -> Decimal:
     """What a batch of one question costs."""
     trial = batch.with_name(f".{batch.name}.trial")
     shutil.rmtree(trial, ignore_errors=True)
     try:
-        _make(campaign, market, replace(loop, labels=1), trial, PLENTY, seed)
-        return price_of(trial, market).total
+        _make(campaign, replace(loop, labels=1), trial, PLENTY, seed)
+        return price(trial, market=campaign.settings.market.fees).total
     finally:
         shutil.rmtree(trial, ignore_errors=True)
 
@@ -109,11 +91,11 @@ def _price_of_one(
 def published_by_hand(campaign: Campaign, iterations: Collection[int]) -> list[Path]:
     """The published batches in the campaign's folder that belong to none of these iterations."""
     names = {str(number) for number in iterations}
-    others = [batch for batch in sorted(campaign.path("batches").glob("*")) if batch.name not in names]
-    return [batch for batch in others if not batch.name.startswith(".") and ledgers(batch)]
+    batches = sorted(campaign.path("batches").glob("[!.]*"))
+    return [batch for batch in batches if batch.name not in names and ledgers(batch)]
 
 
-def discard(batch: Path) -> None:
+def _discard(batch: Path) -> None:
     """Remove a batch that was not published; it disappears at once."""
     if ledgers(batch):
         raise RyptError(f"{batch} is published and costs more than what is left: raise the budget to go on")
@@ -121,9 +103,3 @@ def discard(batch: Path) -> None:
     shutil.rmtree(discarded, ignore_errors=True)
     batch.rename(discarded)
     shutil.rmtree(discarded, ignore_errors=True)
-
-
-def lifetime(batch: Path) -> int:
-    """Seconds after which no answer can come any more: hits have expired, and the time to finish one is over."""
-    settings = read_batch(batch).settings
-    return settings.lifetime + settings.duration

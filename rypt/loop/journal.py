@@ -48,7 +48,6 @@ class Journal:
         return self.results(step).get(iteration)
 
     def results(self, step: str) -> dict[int, Mapping[str, Any]]:
-        """The result of a step in each iteration that has finished it."""
         return {entry.iteration: entry.result for entry in self.entries if entry.step == step}
 
     def time(self, iteration: int, step: str) -> int:

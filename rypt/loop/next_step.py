@@ -6,27 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hits.market.served import command_line, is_served
-from rypt.campaign.settings import SETTINGS, MarketSettings
+from rypt.campaign.settings import SETTINGS
 from rypt.text import plural
 
 if TYPE_CHECKING:
     from rypt.loop.status import BatchStatus, CampaignStatus
 
 BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
-COMPARING = (
-    "--kind",
-    "comparison",
-    "--assignments",
-    "5",
-    "--limit",
-    "20",
-    "--controls",
-    "0.2",
-)  # an afternoon
+COMPARING = "--kind comparison --assignments 5 --limit 20 --controls 0.2"  # an afternoon
 FLAT = 0.05  # of the segments: `mert.health` calls a metric flat that distinguishes the candidates of fewer
-ENOUGH = (
-    0.5  # of segments distinguished, and of constituents: fewer labels made weights worse (docs/choose.md)
-)
+ENOUGH = 0.5  # of segments distinguished, and of constituents: with fewer, weights got worse (docs/choose.md)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +26,19 @@ class NextStep:
     why: str
 
 
-def market_options(market: MarketSettings, folder: Path) -> list[str]:
-    """The options of a command that say which market; ``folder`` is that of a local one."""
-    if market.endpoint is None:
-        return ["--at", str(folder)]
-    production = ["--production"] if market.production else []
-    return ["--market", "mturk", "--endpoint", market.endpoint, *production]
-
-
 def first_step(folder: str) -> NextStep:
-    """The step for a folder without a campaign: to a campaign inside it, or to a new one.
-
-    >>> first_step("campaign").command
-    'rypt init campaign --source SOURCE --nbest LIST --languages SRC-TGT'
-    """
+    """The step for a folder without a campaign: to a campaign inside it, or to a new one."""
     inside = sorted(str(path.parent) for path in Path(folder).glob(f"*/{SETTINGS}"))
     if inside:
         others = f" (also {', '.join(inside[1:4])})" if inside[1:] else ""
-        return _step(
-            f"{folder} is no campaign, and holds {inside[0]}, which is one{others}", "status", inside[0]
-        )
+        why = f"{folder} is no campaign, and holds {inside[0]}, which is one{others}"
+        return _step(why, "status", inside[0])
     folder = "campaign" if folder == "." else folder
     why = "there is no campaign yet: SOURCE has a segment per line, LIST their candidates; `rypt demo` shows an example"
     return _step(why, "init", folder, "--source", "SOURCE", "--nbest", "LIST", "--languages", "SRC-TGT")
 
 
 def next_step(status: "CampaignStatus") -> NextStep:
-    """The next step of a campaign."""
     return next(step for rule in RULES if (step := rule(status)) is not None)
 
 
@@ -95,10 +70,8 @@ def _parse(s: "CampaignStatus") -> NextStep | None:
 def _decode(s: "CampaignStatus") -> NextStep | None:
     if not s.texts.decoder or (s.texts.candidates and s.progress.weights <= s.progress.decoded):
         return None
-    missing = "there are no candidates yet"
-    return _step(
-        "new weights have not been decoded with" if s.texts.candidates else missing, "decode", s.folder
-    )
+    why = "new weights have not been decoded with" if s.texts.candidates else "there are no candidates yet"
+    return _step(why, "decode", s.folder)
 
 
 def _init(s: "CampaignStatus") -> NextStep | None:
@@ -121,29 +94,28 @@ def _publish(s: "CampaignStatus") -> NextStep | None:
     for batch in s.batches:
         if batch.state in ("made", "partly published"):
             why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
-            publish = _step(why, "hits", "publish", batch.folder, *_market(s))
+            publish = _step(why, "hits", "publish", batch.folder, *s.market.options(s.folder))
             return _serve(s, batch) or publish
     return None
 
 
 def _collect(s: "CampaignStatus") -> NextStep | None:
     batch = next((batch for batch in s.batches if batch.state == "published"), None)
-    if batch is None or (serve := _serve(s, batch)) is not None:
-        return None if batch is None else serve
+    if batch is None:
+        return None
+    if (serve := _serve(s, batch)) is not None:
+        return serve
+    market = s.market.options(s.folder)
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
-    collect = ["hits", "collect", batch.folder, "-C", s.folder, *_market(s)]
+    collect = ["hits", "collect", batch.folder, "-C", s.folder, *market]
     if s.market.endpoint is not None:
         return _step(why, *collect)
-    invite = ["hits", "invite", "NAME", *_market(s)]
+    invite = ["hits", "invite", "NAME", *market]
     if batch.answered:
         return _step(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
     return _step(
         f"{why}: invite people, each by name; when they have answered: {command_line(collect)}", *invite
     )
-
-
-def _market(s: "CampaignStatus") -> list[str]:
-    return market_options(s.market, s.market_folder)
 
 
 def _rank(s: "CampaignStatus") -> NextStep | None:
@@ -169,7 +141,7 @@ def _compare(s: "CampaignStatus") -> NextStep | None:
         return None
     labels = f"; to have phrases labelled instead: {_spreadsheet(s)}" if s.progress.to_ask else ""
     why = f"{systems} systems have one candidate for each segment, which people can compare{labels}"
-    return _step(why, "hits", "make", s.folder, "-o", _inside(s, "batches", "1"), *COMPARING)
+    return _step(why, "hits", "make", s.folder, "-o", _inside(s, "batches", "1"), *COMPARING.split())
 
 
 def _ask(s: "CampaignStatus") -> NextStep | None:
@@ -185,7 +157,6 @@ def _ask(s: "CampaignStatus") -> NextStep | None:
 
 
 def _has_batch(s: "CampaignStatus") -> bool:
-    """Whether the iteration has a batch."""
     return any(batch.name == str(max(1, s.progress.decoded)) for batch in s.batches)
 
 
@@ -238,9 +209,8 @@ def _score(s: "CampaignStatus") -> NextStep:
     if s.progress.picked:
         more = f"; {left:,} phrases have no label, to ask about more: {_spreadsheet(s)}" if left else ""
         return _step(f"{picks} has the best candidate of each segment{more}")
-    return _step(
-        "the best candidate of each segment by RYPT", "score", s.folder, "--pick", "best", "-o", picks
-    )
+    why = "the best candidate of each segment by RYPT"
+    return _step(why, "score", s.folder, "--pick", "best", "-o", picks)
 
 
 RULES: tuple[Callable[["CampaignStatus"], NextStep | None], ...] = (

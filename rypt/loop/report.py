@@ -56,7 +56,6 @@ class Row:
     final: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row with money as text."""
         return {**asdict(self), "cost": str(self.cost)}
 
 
@@ -84,60 +83,81 @@ class LoopReport:
                 stream.write(text)
 
     def plot(self, path: PathLike) -> None:
-        """Plot scores and spending over the iterations (.svg, .png, .pdf)."""
-        plot_loop(path, self.iterations, simulated=self.simulated > 0)
+        """Plot RYPT and coverage over the iterations, and below them labels and money (.svg, .png, .pdf)."""
+        rows = self.iterations
+        figure = new_figure(9, 8)
+        scores, labels = figure.subplots(2, 1, sharex=True)
+        for name, style, text in LINES:
+            points = [(row.iteration, getattr(row, name)) for row in rows if getattr(row, name) is not None]
+            scores.plot([x for x, _ in points], [y for _, y in points], style, label=text)
+        scores.set_ylabel("RYPT, coverage")
+        if self.simulated:
+            figure.suptitle("SIMULATED workers: no person gave these labels")
+        numbers = [row.iteration for row in rows]
+        labels.bar([x - 0.2 for x in numbers], [row.labels or 0 for row in rows], 0.4, label="labels bought")
+        reused = [row.reused or 0 for row in rows]
+        labels.bar([x + 0.2 for x in numbers], reused, 0.4, label="questions with a label already")
+        labels.set_ylabel("labels")
+        labels.set_xlabel("iteration")
+        labels.xaxis.get_major_locator().set_params(integer=True)
+        money = labels.twinx()
+        spent = [float(total) for total in accumulate(row.cost for row in rows)]
+        money.plot(numbers, spent, "k.-", label="dollars spent in all")
+        money.set_ylabel("dollars")
+        money.set_ylim(bottom=0)
+        for panel in (scores, labels):
+            panel.grid(alpha=0.3)
+        scores.legend(fontsize="small", frameon=False)
+        bars, bar_names = labels.get_legend_handles_labels()
+        lines, line_names = money.get_legend_handles_labels()
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncol": 3}  # where no bar is
+        labels.legend(bars + lines, bar_names + line_names, fontsize="small", frameon=False, **below)
+        save_picture(figure, path)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report with money and paths as text."""
-        texts = {"budget": str(self.budget), "spent": str(self.spent)}
-        weights = None if self.weights is None else str(self.weights)
         return {
             **asdict(self),
-            **texts,
-            "weights": weights,
-            "iterations": [r.as_dict() for r in self.iterations],
+            "budget": str(self.budget),
+            "spent": str(self.spent),
+            "weights": None if self.weights is None else str(self.weights),
+            "iterations": [row.as_dict() for row in self.iterations],
         }
 
     def __repr__(self) -> str:
         spent = f"${self.spent:.2f} of ${self.budget:.2f} spent"
         lines = [table(self.iterations), f"stopped: {self.stopped}; {spent}; best weights: {self.weights}"]
         if self.simulated:
-            lines.append(
-                f"SIMULATED: {self.simulated} of the judgments are of simulated workers; no person gave them"
-            )
+            who = f"{self.simulated} of the judgments are of simulated workers"
+            lines.append(f"SIMULATED: {who}; no person gave them")
         return "\n".join([*lines, self.signature])
 
 
 def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
-    final = {number: report.score for number, report in (scores or {}).items()}
-    return [
-        _row(journal, number, decoded, final.get(number))
-        for number, decoded in journal.results("decode").items()
-    ]
-
-
-def _row(journal: Journal, number: int, decoded: Mapping[str, Any], final: float | None) -> Row:
-    made, published, workers, score, tuned = (
-        journal.result(number, step) or {} for step in ("make", "publish", "workers", "score", "tune")
-    )
-    return Row(
-        iteration=number,
-        candidates=decoded["all_candidates"],
-        new=decoded["new"],
-        asked=made.get("answers"),
-        labels=workers.get("labels", 0 if made else None),
-        questions=made.get("questions"),
-        reused=made.get("reused"),
-        cost=Decimal(published.get("cost", "0")),
-        excluded=tuple(workers.get("excluded", ())),
-        decoded=score.get("decoded"),
-        before=tuned.get("before"),
-        after=tuned.get("after"),
-        p=tuned.get("p"),
-        coverage=score.get("coverage"),
-        final=final,
-    )
+    found = []
+    for number, decoded in journal.results("decode").items():
+        made, published, workers, score, tuned = (
+            journal.result(number, step) or {} for step in ("make", "publish", "workers", "score", "tune")
+        )
+        row = Row(
+            iteration=number,
+            candidates=decoded["all_candidates"],
+            new=decoded["new"],
+            asked=made.get("answers"),
+            labels=workers.get("labels", 0 if made else None),
+            questions=made.get("questions"),
+            reused=made.get("reused"),
+            cost=Decimal(published.get("cost", "0")),
+            excluded=tuple(workers.get("excluded", ())),
+            decoded=score.get("decoded"),
+            before=tuned.get("before"),
+            after=tuned.get("after"),
+            p=tuned.get("p"),
+            coverage=score.get("coverage"),
+            final=scores[number].score if scores and number in scores else None,
+        )
+        found.append(row)
+    return found
 
 
 def signature(journal: Journal) -> str:
@@ -167,7 +187,6 @@ def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
 
 
 def table(iterations: Sequence[Row]) -> str:
-    """The iterations as a table of text."""
     from tabulate import tabulate
 
     lines = [
@@ -186,39 +205,3 @@ def table(iterations: Sequence[Row]) -> str:
 
 def _shown(number: float | None, form: str) -> str:
     return "-" if number is None else format(number, form)
-
-
-def plot_loop(path: PathLike, rows: Sequence[Row], *, simulated: bool = False) -> None:
-    """Plot RYPT and coverage over the iterations, and below them the labels bought, those reused, and the money spent.
-
-    ``simulated`` adds a note that the workers were simulated.
-    """
-    figure = new_figure(9, 8)
-    scores, labels = figure.subplots(2, 1, sharex=True)
-    for name, style, text in LINES:
-        points = [(row.iteration, getattr(row, name)) for row in rows if getattr(row, name) is not None]
-        scores.plot([x for x, _ in points], [y for _, y in points], style, label=text)
-    scores.set_ylabel("RYPT, coverage")
-    if simulated:
-        figure.suptitle("SIMULATED workers: no person gave these labels")
-    numbers = [row.iteration for row in rows]
-    labels.bar([x - 0.2 for x in numbers], [row.labels or 0 for row in rows], 0.4, label="labels bought")
-    reused = [row.reused or 0 for row in rows]
-    labels.bar([x + 0.2 for x in numbers], reused, 0.4, label="questions with a label already")
-    labels.set_ylabel("labels")
-    labels.set_xlabel("iteration")
-    labels.xaxis.get_major_locator().set_params(integer=True)
-    money = labels.twinx()
-    spent = [float(total) for total in accumulate(row.cost for row in rows)]
-    money.plot(numbers, spent, "k.-", label="dollars spent in all")
-    money.set_ylabel("dollars")
-    money.set_ylim(bottom=0)
-    for panel in (scores, labels):
-        panel.grid(alpha=0.3)
-    scores.legend(fontsize="small", frameon=False)
-    handles, names = (
-        a + b for a, b in zip(*(p.get_legend_handles_labels() for p in (labels, money)), strict=True)
-    )
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncol": 3}  # where no bar is
-    labels.legend(handles, names, fontsize="small", frameon=False, **below)
-    save_picture(figure, path)

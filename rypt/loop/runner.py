@@ -17,6 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hits.batch.folder import read_batch
+from hits.batch.make import price
 from hits.market.client import MarketAddress
 from hits.market.collect import collect
 from hits.market.ledger import published_hits
@@ -30,18 +32,8 @@ from mert.solve import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer, score
-from rypt.campaign.settings import LoopSettings
-from rypt.loop.batch import (
-    NOTHING,
-    affordable_batch,
-    count_questions,
-    fees,
-    lifetime,
-    price_of,
-    published_by_hand,
-)
+from rypt.loop.batch import NOTHING, affordable_batch, count_questions, published_by_hand
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.next_step import market_options
 from rypt.loop.report import LoopReport, best_iteration, rows, signature
 from rypt.options import money
 from rypt.scoring.report import ScoreReport, score_report
@@ -56,91 +48,53 @@ SIGNIFICANT = 0.05
 FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two checks of the market, and how they grow
 
 
-def run(
-    campaign: Campaign | PathLike,
-    market: PathLike | None = None,
-    *,
-    budget: Decimal | str | None = None,
-    max_iterations: int | None = None,
-    poll: float = 60.0,
-    go_on: bool = False,
-    threads: int = 1,
-    serve: bool = False,
-    port: int | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> LoopReport:
+def known_budget(campaign: Campaign) -> Decimal | None:
+    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
+    if campaign.settings.loop.budget is not None:
+        return campaign.settings.loop.budget
+    recorded = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
+    return None if recorded is None else Decimal(recorded["budget"])
+
+
+class Loop:
     """Tune a campaign's decoder to people's judgments, in a loop, until there is a reason to stop.
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
     if it is killed, run it again to resume it. Parameters that are not given come from the campaign's ``rypt.toml``.
 
-    ``market`` is the folder of a local market or the URL of an endpoint, ``budget`` the maximum total cost in dollars,
-    ``poll`` the maximum time in seconds between two checks of the market. ``go_on`` does not wait for missing
-    answers to the batch that is on the market now. ``serve`` serves the local market while the loop runs. ``tell`` is
-    called with progress messages.
+    ``budget`` is the maximum total cost in dollars, ``poll`` the maximum time in seconds between two checks of the
+    market. ``go_on`` does not wait for missing answers to the batch that is on the market now. ``tell`` is called with
+    progress messages, ``pause`` to wait for seconds, and ``now`` for the time.
 
-        report = rypt.loop.run("campaign", budget="25.00", serve=True)
-        report.write("best.weights")
-    """
-    loop = Loop(
-        campaign,
-        market,
-        budget=budget,
-        max_iterations=max_iterations,
-        poll=poll,
-        go_on=go_on,
-        threads=threads,
-        tell=tell,
-    )
-    return loop.report(loop.run(serve=serve, port=port))
-
-
-def known_budget(campaign: Campaign) -> Decimal | None:
-    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
-    if campaign.settings.loop.budget is not None:
-        return campaign.settings.loop.budget
-    given = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
-    return None if given is None else Decimal(given["budget"])
-
-
-class Loop:
-    """The loop of one campaign, and its state; `run` describes the parameters.
-
-    ``settings`` are those of the campaign's loop, with this run's changes. ``pause`` and ``now`` are called to wait for
-    seconds, and for the time.
+        loop = rypt.loop.Loop("campaign", budget="25.00")
+        loop.run(serve=True)                        # also serves the local market while the loop runs
+        loop.report().write("best.weights")
     """
 
     def __init__(
         self,
         campaign: Campaign | PathLike,
-        market: PathLike | None = None,
         *,
-        settings: LoopSettings | None = None,
         budget: Decimal | str | None = None,
         max_iterations: int | None = None,
         poll: float = 60.0,
         threads: int = 1,
         go_on: bool = False,
-        tell: Callable[[str], None] | None = None,
+        tell: Callable[[str], None] = lambda text: None,
         pause: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
         opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
-        settings = settings or opened.settings.loop
-        amount = (settings.budget or known_budget(opened)) if budget is None else money(str(budget))
+        amount = known_budget(opened) if budget is None else money(str(budget))
         if budget is not None and amount is None:
             raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
-        iterations = max_iterations or settings.max_iterations
-        self.settings = replace(settings, budget=amount, max_iterations=iterations)
+        limits = opened.settings.loop
+        self.settings = replace(limits, budget=amount, max_iterations=max_iterations or limits.max_iterations)
         self.folder = str(opened.folder)
         self.market = opened.settings.market
-        if market is not None and "://" in str(market):
-            self.market = replace(self.market, endpoint=str(market))
-        elif market is not None:
-            self.market = replace(self.market, folder=str(Path(market).resolve()), endpoint=None)
-        self.tell = tell or (lambda text: None)
-        self.journal = Journal(opened.path(JOURNAL))
+        self.market_folder = opened.path(self.market.folder)  # where it is a local one
+        self.tell, self.journal = tell, Journal(opened.path(JOURNAL))
         self._poll, self._threads, self._go_on = poll, threads, go_on
         self._pause, self._now = pause, now
         self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
@@ -152,20 +106,13 @@ class Loop:
         return Campaign.open(self.folder)
 
     @property
-    def market_folder(self) -> Path:
-        """The folder of the local market."""
-        return self.campaign.path(self.market.folder)
-
-    @property
     def address(self) -> MarketAddress:
-        """Where the market is reached."""
         if self.market.endpoint is not None:
             return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
         return MarketAddress(folder=self.market_folder)
 
     @property
     def budget(self) -> Decimal:
-        """The total budget."""
         if self.settings.budget is None:
             raise RyptError('expected a budget: budget = "25.00" in [loop] of rypt.toml, or --budget 25.00')
         return self.settings.budget
@@ -174,26 +121,24 @@ class Loop:
     def spent(self) -> Decimal:
         """What all published batches cost, also those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
-        others = published_by_hand(self.campaign, {*published, self.iteration})
-        for batch in others:
+        by_hand = published_by_hand(self.campaign, {*published, self.iteration})
+        for batch in by_hand:
             if batch not in self._prices:
-                self._prices[batch] = price_of(batch, self.market).total
+                self._prices[batch] = self._price_of(batch)
         costs = [Decimal(result["cost"]) for result in published.values()]
-        return sum([*costs, *(self._prices[batch] for batch in others)], Decimal(0))
+        return sum([*costs, *(self._prices[batch] for batch in by_hand)], Decimal(0))
 
     @property
     def left(self) -> Decimal:
-        """What may still be spent."""
         return max(Decimal(0), self.budget - self.spent)
 
     @property
     def iteration(self) -> int:
-        """The iteration under way, 0 between two."""
+        """The current iteration, 0 between two."""
         last = max(self.journal.results("decode"), default=0)
         return 0 if self.journal.result(last, "tune") is not None else last
 
     def batch(self, number: int) -> Path:
-        """The batch of an iteration."""
         return self.campaign.path(f"batches/{number}")
 
     def weights(self, number: int) -> Path:
@@ -233,7 +178,6 @@ class Loop:
             self._record(0, BUDGET, budget)
 
     def stopped(self) -> str | None:
-        """The reason to stop, None if there is a next step."""
         number, tuned = self.iteration, self.journal.results("tune")
         if not number or not tuned or self.journal.result(number, "make") is not None:
             return None
@@ -258,7 +202,6 @@ class Loop:
         return not (Decimal(made.get("needs", "0")) or collected.get("missing") or workers.get("excluded"))
 
     def pending(self) -> str:
-        """The next step."""
         number = self.iteration
         if not number:
             return "decode"
@@ -273,27 +216,27 @@ class Loop:
             return f"nothing: {reason}"
         step, spent = self.pending(), f"${self.spent:.2f} of ${self.budget:.2f} are spent"
         if step == "decode":
-            return f"decode with the current weights, which costs nothing; {spent}, at most ${self.left:.2f} come after it"
+            later = f"at most ${self.left:.2f} come after it"
+            return f"decode with the current weights, which costs nothing; {spent}, {later}"
         if step == "make":
             with tempfile.TemporaryDirectory() as folder:
                 made = self._affordable_batch(self.iteration, Path(folder) / "batch")
-            what = (
-                f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')} for ${made['cost']}"
-            )
-            return f"make and publish a batch of {what}; {spent}" if made["hits"] else f"tune; {spent}"
+            if not made["hits"]:
+                return f"tune; {spent}"
+            what = f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')}"
+            return f"make and publish a batch of {what} for ${made['cost']}; {spent}"
         if step in ("publish", "collect"):
-            made = dict(self.journal.result(self.iteration, "make") or {})
+            made = self._made(self.iteration)
             done = "publish" if step == "publish" else "wait for the answers to"
             return f"{done} {self.batch(self.iteration)}: {plural(made['hits'], 'hit')} for ${made['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
 
-    def report(self, stopped: str) -> LoopReport:
-        """The result of the run so far."""
+    def report(self) -> LoopReport:
         scores = self.scores()
         with self.campaign.database() as db:
             simulated = db.count_by_source().get("simulation", 0)
         return LoopReport(
-            stopped=stopped,
+            stopped=self.stopped() or "",
             budget=self.budget,
             spent=self.spent,
             weights=self.best_weights(scores),
@@ -317,13 +260,18 @@ class Loop:
         return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
 
     def _show(self, *arguments: object) -> None:
-        """Report the command that does the same."""
         self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
     @property
     def _at(self) -> list[str]:
-        """The options of a command that say which market."""
-        return market_options(self.market, self.market_folder)
+        return self.market.options(self.folder)
+
+    def _price_of(self, batch: Path) -> Decimal:
+        return price(batch, market=self.market.fees).total
+
+    def _made(self, number: int) -> dict[str, Any]:
+        """What the batch of an iteration is; empty before it is made."""
+        return dict(self.journal.result(number, "make") or {})
 
     def _decode(self, number: int) -> dict[str, Any]:
         self._show("decode", self.folder)
@@ -332,38 +280,31 @@ class Loop:
         return {name: getattr(decoded, name) for name in ("iteration", "candidates", "new", "all_candidates")}
 
     def _make(self, number: int) -> dict[str, Any]:
-        settings, market, batch = self.settings, self.market, self.batch(number)
+        settings, batch = self.settings, self.batch(number)
         counts = count_questions(self.campaign, self.list_file(number), settings.select)
         if not counts["open"]:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
-        options = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        options += ["--max-len", self.campaign.scoring.max_len, "--assignments", market.assignments]
-        options += ["--market", fees(market), "--seed", settings.seed + number]
-        options += [] if market.wage is None else ["--wage", market.wage]
-        options += ["--severity"] if market.severity else []
-        self._show("hits", "make", self.folder, "-o", batch, *options)
+        limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
+        options = ["--market", self.market.fees, "--seed", settings.seed + number]
+        self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:
-            self.tell(
-                f"${self.left} are left, and the smallest batch costs ${made['needs']}: nothing is asked"
-            )
+            least = made["needs"]
+            self.tell(f"${self.left} are left, and the smallest batch costs ${least}: nothing is asked")
         return {**counts, **made}
 
     def _affordable_batch(self, number: int, batch: Path) -> dict[str, Any]:
-        seed = self.settings.seed + number
-        return affordable_batch(self.campaign, self.market, self.settings, batch, self.left, seed)
+        return affordable_batch(self.campaign, self.settings, batch, self.left, self.settings.seed + number)
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost = price_of(batch, self.market).total
-        hits = (self.journal.result(number, "make") or {})["hits"]
+        cost, hits = self._price_of(batch), self._made(number)["hits"]
         published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < hits:
             done = f"{published} of {hits} hits were" if published else "nothing was"
-            raise RyptError(
-                f"{batch} costs ${cost}, and ${self.left} of the budget are left: {done} published"
-            )
+            left = f"${self.left} of the budget are left"
+            raise RyptError(f"{batch} costs ${cost}, and {left}: {done} published")
         self._show("hits", "publish", batch, *self._at)
         hits = self._at_market(lambda: publish(batch, self.address)).hits
         self.tell(f"{batch}: ${cost} of ${self.left}")
@@ -372,8 +313,8 @@ class Loop:
     def _collect(self, number: int) -> dict[str, Any]:
         """Poll at growing intervals until all answers came or no more can come."""
         batch, pause, before = self.batch(number), FIRST_PAUSE, -1
-        wanted = int((self.journal.result(number, "make") or {})["assignments"])
-        ends = self.journal.time(number, "publish") + lifetime(batch)
+        wanted, settings = self._made(number)["assignments"], read_batch(batch).settings
+        ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
         self._show("hits", "collect", batch, "-C", self.folder, *self._at)
         count = self._collected(batch)
         if count < wanted and self.market.endpoint is None:
@@ -392,9 +333,8 @@ class Loop:
             self._at_market(lambda: expire(batch, self.address))
             count = self._collected(batch)
         if unread := collection_status(self.campaign, batch).numbers.left_out_waiting:
-            self.tell(
-                f"{plural(unread, 'unreadable assignment')} left out of the results: unpaid, please review"
-            )
+            what = plural(unread, "unreadable assignment")
+            self.tell(f"{what} left out of the results: unpaid, please review")
         return {"assignments": count, "missing": max(0, wanted - count)}
 
     def _longer(self, pause: float) -> float:
@@ -478,17 +418,9 @@ class Loop:
         weights, output = self.weights(number), self.weights(number + 1)
         decoded = self.list_file(number + 1).exists()
         search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=self._threads)
-        options = [
-            "--metric",
-            "rypt",
-            "--weights",
-            weights,
-            "--seed",
-            search.seed,
-            "--threads",
-            search.threads,
-        ]
-        self._show("tune", self.folder, *options, *([] if decoded else ["-o", output]))
+        options = ["--metric", "rypt", "--weights", weights]
+        numbers = ["--seed", search.seed, "--threads", search.threads]
+        self._show("tune", self.folder, *options, *numbers, *([] if decoded else ["-o", output]))
         tuned = tune(campaign=self.campaign, metric="rypt", weights=weights, search=search)
         if not decoded:
             tuned.write(output)

@@ -5,7 +5,7 @@
 Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop) are left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import nan
@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from hits.batches.reader import BATCH_TOML, read_batch
+from hits.batch.folder import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.records import Batch, Kind
 from hits.results.answers import Results
-from hits.results.numbers import CampaignNumbers, asked_comparisons, campaign_numbers, spent
+from hits.results.numbers import asked_comparisons, campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import krippendorff_alpha
 from rypt.campaign.folder import Campaign
-from rypt.campaign.queries import worthwhile
+from rypt.campaign.queries import by_value
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.votes import read_votes
+from rypt.database.votes import Key, read_votes
 from rypt.loop.next_step import NextStep, next_step
 from rypt.loop.runner import Loop, known_budget
-from rypt.records import Query
 from rypt.scoring.models import Percolation
+from rypt.scoring.observations import Places
 from rypt.scoring.queries import open_queries
 from rypt.scoring.scorer import Scorer, coverage
 from rypt.text import RyptError
@@ -69,10 +69,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What people compared: how many comparisons count, by how many workers, and of which systems.
-
-    ``identical`` is the number of pairs that nobody was asked about, because their texts are the same.
-    """
+    """The comparisons that count; of ``identical`` pairs nobody was asked, because their texts are the same."""
 
     comparisons: int
     workers: int
@@ -106,7 +103,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """A batch in the campaign's folder: how much of it is published, how much is answered.
+    """How much of a batch is published and answered.
 
     ``over`` says that no answer can come any more, ``needless`` that all of its phrases have labels from elsewhere.
     """
@@ -123,7 +120,6 @@ class BatchStatus:
 
     @property
     def state(self) -> str:
-        """The state of the batch in a few words."""
         if self.needless:
             return "labelled elsewhere"
         if self.published < self.hits and not self.answered:
@@ -160,10 +156,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """The state of a campaign; ``compared`` is None where nobody compared anything.
-
-    ``waiting`` is the number of assignments that were neither approved nor rejected.
-    """
+    """The state of a campaign; ``waiting`` is the number of assignments that were neither approved nor rejected."""
 
     folder: str
     texts: Texts
@@ -180,41 +173,59 @@ class CampaignStatus:
 
     @property
     def market_folder(self) -> Path:
-        """The folder of the local market."""
         return Path(self.folder, self.market.folder)
 
     @property
     def next(self) -> NextStep:
-        """The next command to run."""
         return next_step(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The status as plain values."""
+        """The status as plain values; what only campaigns with hits have is left out where there is none."""
         record = asdict(self)
         del record["market"], record["loop"], record["progress"]
         for batch, row in zip(self.batches, record["batches"], strict=True):
             row["state"] = batch.state
             if not batch.needless:
                 del row["needless"]
-        for name in ("compared", "waiting"):  # which only campaigns with hits have
+        for name in ("compared", "waiting"):
             if not record[name]:
                 del record[name]
-        if self.people.alpha != self.people.alpha:
+        if np.isnan(self.people.alpha):
             record["people"]["alpha"] = None
         return {**record, "next": asdict(self.next)}
 
 
 def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
-    runs, stopped = _loop_state(campaign)
-    decoder = campaign.settings.decoder
+    settings = campaign.settings
+    runs = stopped = None
+    if settings.decoder.command and known_budget(campaign) is not None:
+        stopped = Loop(campaign).stopped()
+        runs = stopped is None
     weights = _numbers(campaign.path("weights"), ".weights")
     with campaign.database() as db:
         results = Results(db)
         numbers = campaign_numbers(results)
-        labels, distinguished, unjudged = _count_labels(campaign, db)
-        batches, notes = _batches(campaign, results, now)
-        compared, people, cost = _compared(results), _people(db, results), _spent(results, numbers)
+        votes = read_votes(db)
+        scorer = Scorer(campaign.trees, votes, model=Percolation(ties=settings.scoring.ties), case=db.case)
+        places = scorer.judged.look_up(campaign.candidates, db.case)
+        unjudged = open_queries(places, campaign.candidates, max_len=settings.scoring.max_len, case=db.case)
+        labels, distinguished = _labels(campaign, db, scorer, places, len(unjudged))
+        answered = results.count_assignments()  # with rejected ones: their places stay taken
+        batches, notes = [], []
+        for folder in sorted(
+            campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)
+        ):
+            if (folder / BATCH_TOML).is_file():
+                try:
+                    batches.append(_batch(folder, votes.keys, db.case, answered, now))
+                except RyptError as error:
+                    notes.append(str(error))
+        people, compared = _people(db, results), _compared(results)
+        simulated = spent(w for w in results.work() if w.status != "Rejected" and is_simulated(w.worker))
+    to_ask = len(unjudged)
+    if settings.decoder.command and not runs and settings.loop.select == "value" and unjudged:
+        to_ask = len(by_value(unjudged, places, scorer.counts, settings.market.assignments))
     return CampaignStatus(
         folder=str(campaign.folder),
         texts=Texts(
@@ -223,41 +234,32 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
             lists=len(campaign.files.nbest),
             candidates=len(campaign.candidates),
             references=len(campaign.references),
-            decoder=decoder.command,
-            weights=f"weights/{max(weights)}.weights" if weights else decoder.weights,
+            decoder=settings.decoder.command,
+            weights=f"weights/{max(weights)}.weights" if weights else settings.decoder.weights,
         ),
         labels=labels,
         compared=compared,
         waiting=numbers.waiting,
         people=people,
-        spent=cost,
+        spent=Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total),
         batches=batches,
         notes=notes,
-        market=campaign.settings.market,
-        loop=campaign.settings.loop,
+        market=settings.market,
+        loop=settings.loop,
         progress=Progress(
-            to_ask=_count_asked(campaign, unjudged) if decoder.command and not runs else labels.open,
+            to_ask=to_ask,
             distinguished=distinguished,
             outputs=tuple(campaign.outputs),
             features=any(len(candidate.features) > 1 for candidate in campaign.candidates[:1]),
             decoded=max(_numbers(campaign.path("lists"), ".nbest.gz"), default=0),
             weights=max(weights, default=0),
-            new=_new_in_last_list(campaign) if decoder.command else 0,
+            new=_new_in_last_list(campaign) if settings.decoder.command else 0,
             tuned=_has_all_judgments(campaign, "rypt.weights"),
             picked=_has_all_judgments(campaign, "picks.txt"),
-            loop_runs=runs,
+            loop_runs=bool(runs),
             loop_stopped=stopped,
         ),
     )
-
-
-def _loop_state(campaign: Campaign) -> tuple[bool, str | None]:
-    """Whether a loop was started and is not finished, and why it stopped."""
-    budget = known_budget(campaign)
-    if not campaign.settings.decoder.command or budget is None:
-        return False, None
-    stopped = Loop(campaign, budget=budget).stopped()
-    return stopped is None, stopped
 
 
 def _numbers(folder: Path, suffix: str) -> list[int]:
@@ -283,16 +285,13 @@ def _has_all_judgments(campaign: Campaign, name: str) -> bool:
     return result.exists() and result.stat().st_mtime >= max(path.stat().st_mtime for path in files)
 
 
-def _count_labels(campaign: Campaign, db: JudgmentDatabase) -> tuple[Labels, float, list[Query]]:
-    """What is labelled, the share of segments whose candidates labels distinguish, and the questions left."""
-    candidates, scoring = campaign.candidates, campaign.scoring
-    model = Percolation(ties=scoring.ties)
-    scorer = Scorer(campaign.trees, read_votes(db), model=model, case=db.case)
-    places = scorer.judged.look_up(candidates, db.case)
+def _labels(
+    campaign: Campaign, db: JudgmentDatabase, scorer: Scorer, places: Places, unjudged: int
+) -> tuple[Labels, float]:
+    """What is labelled, and the share of segments whose candidates labels distinguish."""
     observations = places.observe(scorer.counts)
-    covered = coverage(observations, scoring.ties)
-    unjudged = open_queries(places, candidates, max_len=scoring.max_len, case=db.case)
-    yes_and_no = model.stats(observations)[:, :2]
+    covered = coverage(observations, campaign.scoring.ties) if campaign.candidates else None
+    yes_and_no = scorer.model.stats(observations)[:, :2]
     kinds = np.unique(np.column_stack([observations.segments, yes_and_no]), axis=0)[:, 0]
     several = np.bincount(observations.segments, minlength=1) > 1
     distinguished = (np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum())
@@ -300,25 +299,11 @@ def _count_labels(campaign: Campaign, db: JudgmentDatabase) -> tuple[Labels, flo
         judgments=db.count(),
         keys=db.count_keys(),
         sources={SOURCES.get(name, name): count for name, count in db.count_by_source().items()},
-        before=covered.before if candidates else None,
-        after=covered.after if candidates else None,
-        open=len(unjudged),
+        before=covered.before if covered else None,
+        after=covered.after if covered else None,
+        open=unjudged,
     )
-    return labels, float(distinguished), unjudged
-
-
-def _count_asked(campaign: Campaign, unjudged: list[Query]) -> int:
-    """How many questions a batch of the loop would ask, given its ``select``."""
-    if campaign.settings.loop.select != "value" or not unjudged:
-        return len(unjudged)
-    return len(worthwhile(campaign, unjudged, votes=campaign.settings.market.assignments))
-
-
-def _spent(results: Results, numbers: CampaignNumbers) -> Spent:
-    """What hits cost."""
-    work = results.work()
-    simulated = spent(w for w in work if w.status != "Rejected" and is_simulated(w.worker))
-    return Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total)
+    return labels, float(distinguished)
 
 
 def _compared(results: Results) -> Compared | None:
@@ -347,28 +332,16 @@ def _people(db: JudgmentDatabase, results: Results) -> People:
     )
 
 
-def _batches(campaign: Campaign, results: Results, now: int) -> tuple[list[BatchStatus], list[str]]:
-    """The batches in the campaign's folder, and a note for each that cannot be read."""
-    answered = results.count_assignments()  # with rejected ones: their places stay taken
-    batches, notes = [], []
-    for folder in sorted(
-        campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)
-    ):
-        if (folder / BATCH_TOML).is_file():
-            try:
-                batches.append(_batch(folder, results.db, answered, now))
-            except RyptError as error:
-                notes.append(str(error))
-    return batches, notes
-
-
-def _batch(folder: Path, db: JudgmentDatabase, answered: dict[str, int], now: int) -> BatchStatus:
+def _batch(
+    folder: Path, judged: Collection[Key], case: str, answered: dict[str, int], now: int
+) -> BatchStatus:
     batch, written = read_batch(folder), ledgers(folder)
     settings = batch.settings
     last = max((ledger.path.stat().st_mtime for ledger in written), default=0)
     ends = last + settings.lifetime + settings.duration
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
+    asked = _phrases(batch, case) if settings.kind is Kind.LABEL else set()
     return BatchStatus(
         folder=str(folder),
         name=folder.name,
@@ -378,23 +351,16 @@ def _batch(folder: Path, db: JudgmentDatabase, answered: dict[str, int], now: in
         assignments=len(batch.items) * settings.assignments,
         answered=answered.get(settings.id, 0),
         over=bool(written) and ends < now,
-        needless=not answered.get(settings.id) and _is_labelled(batch, db),
+        needless=not answered.get(settings.id) and bool(asked) and asked.issubset(judged),
     )
 
 
-def _is_labelled(batch: Batch, db: JudgmentDatabase) -> bool:
-    """Whether all phrases that a batch asks about have labels."""
-    asked = set(_phrases(batch, db.case)) if batch.settings.kind is Kind.LABEL else set()
-    segments = {segment for segment, *_ in asked}
-    return bool(asked) and asked <= {
-        (v.segment, *v.span, v.phrase) for name in segments for v in db.votes(name)
-    }
-
-
-def _phrases(batch: Batch, case: str) -> Iterator[tuple[str, int, int, str]]:
+def _phrases(batch: Batch, case: str) -> set[Key]:
     """The segment, span and phrase of each question of a batch but the controls."""
+    phrases = set()
     for item in batch.items:
         place = item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"])
         for number in range(1, item.size + 1):
             if not item.columns.get(f"control_{number}"):
-                yield (*place, phrase_key(item.columns[f"phrase_{number}"], case))
+                phrases.add((*place, phrase_key(item.columns[f"phrase_{number}"], case)))
+    return phrases

@@ -1,4 +1,4 @@
-"""Metrics: what one is, how an expression names one or a weighted sum, and the references they compare with.
+"""Metrics: BLEU, chrF, TER, RYPT, scores of other programs, and how an expression names one or a weighted sum.
 
 metric = read_metric("0.7*bleu + 0.3*rypt:table", Resources(references, campaign))   # rypt.metrics.metric
 metric.score(metric.stats(candidates).sum(axis=0, keepdims=True))                    # of a whole test set

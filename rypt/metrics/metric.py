@@ -1,34 +1,73 @@
-"""The metric protocol, and how metrics are found by name and summed.
+"""What a metric is, and how metrics are found by name and summed.
 
     read_metric("0.7*bleu + 0.3*rypt", Resources(references, campaign)) → stats of candidates → score of sums
     make_metric(term, resources) → single_scores of candidates
 
-A metric is made by ``(resources, options) -> Metric``: a factory in the entry-point group ``rypt.metrics``, or a class
-named as ``package.module:Class``. A function, named in the same way, scores candidates one by one, and its mean is the
-metric (`rypt.metrics.mean_score`). docs/metrics.md shows how to write one.
+A metric is made by ``(resources, options) -> Metric``: a factory of this package, one that another package offers in
+the entry-point group ``rypt.metrics``, or a class named as ``package.module:Class``. A function, named in the same
+way, scores candidates one by one, and its mean is the metric. docs/metrics.md shows how to write one.
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Floats, Ints
+from rypt.metrics.candidate_scores import function_metric
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
-from rypt.metrics.mean_score import function_metric
-from rypt.metrics.references import References, Resources
 from rypt.records import Candidate
 from rypt.signature import signature_name
-from rypt.text import RyptError, one_line
+from rypt.text import PathLike, RyptError, one_line
+from rypt.texts.references import References
 
-__all__ = ["Metric", "Resources", "make_metric", "read_metric", "single_scores"]
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
 GROUP = "rypt.metrics"
+BUNDLED = {
+    "bleu": "rypt.metrics.bleu:make_bleu",
+    "chrf": "rypt.metrics.chrf:make_chrf",
+    "chrf++": "rypt.metrics.chrf:make_chrf_plus_plus",
+    "column": "rypt.metrics.candidate_scores:make_column",
+    "rypt": "rypt.metrics.campaign_rypt:make_rypt",
+    "scores": "rypt.metrics.candidate_scores:make_scores",
+    "ter": "rypt.metrics.ter:make_ter",
+}
 MEMBERS = ("maximize", "scale", "signature", "stats", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Resources that a metric may use; ``…_from`` says in error messages how a user provides them.
+
+    ``sources`` reads the source of each segment, ``lists`` the segment and text of each candidate in the order
+    of the lists' lines.
+    """
+
+    references: References | None = None
+    campaign: PathLike | None = None
+    references_from: str = "--references"
+    campaign_from: str = "--campaign"
+    sources: Callable[[], Mapping[str, str]] | None = None
+    lists: Callable[[], Iterable[tuple[str, str]]] | None = None
+
+    def need_references(self, metric: str) -> References:
+        """The references; an error that names the metric where there are none."""
+        if self.references is None:
+            raise RyptError(f"the metric {metric} needs {self.references_from}")
+        return self.references
+
+    def need_campaign(self, metric: str) -> PathLike:
+        """The folder of the campaign; an error that names the metric where there is none."""
+        if self.campaign is None:
+            raise RyptError(f"the metric {metric} needs {self.campaign_from}")
+        return self.campaign
 
 
 class Metric(Protocol):
@@ -53,8 +92,16 @@ class Metric(Protocol):
         """The score of each row of summed statistics; a line search asks for thousands of rows at once."""
 
 
+def segment_texts(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """Segment and text of each candidate; a sequence that has a method of this name need not make its candidates."""
+    pairs = getattr(candidates, "segment_texts", None)
+    return list(pairs()) if pairs else [(raw.segment, raw.text) for raw in candidates]
+
+
 def stats_by_text(
-    candidates: Sequence[Candidate], rows: Callable[[str, list[str]], Iterable[Sequence[int]]], columns: int
+    candidates: Sequence[Candidate],
+    rows: Callable[[str, list[str]], Iterable[Sequence[int]] | Ints],
+    columns: int,
 ) -> Ints:
     """Statistics that depend on segment and text alone, (candidates, columns), computed once for each distinct text.
 
@@ -65,14 +112,21 @@ def stats_by_text(
     >>> stats_by_text(raw, lambda segment, texts: [[len(text), 1] for text in texts], columns=2).tolist()
     [[3, 1], [1, 1], [3, 1]]
     """
-    texts: dict[str, dict[str, Sequence[int]]] = {}
-    for raw in candidates:
-        texts.setdefault(raw.segment, {})[raw.text] = ()
-    for segment, distinct in texts.items():
-        texts[segment] = dict(zip(distinct, rows(segment, list(distinct)), strict=True))
-    if not candidates:
+    pairs = segment_texts(candidates)
+    if not pairs:
         return np.zeros((0, columns), np.int64)
-    return check_stats(np.array([texts[raw.segment][raw.text] for raw in candidates]), len(candidates))
+    places: dict[str, dict[str, int]] = {}
+    for segment, text in pairs:
+        places.setdefault(segment, {})[text] = 0
+    blocks: list[Ints] = []
+    count = 0
+    for segment, texts in places.items():
+        counts = rows(segment, list(texts))
+        block = counts if isinstance(counts, np.ndarray) else np.array(list(counts))
+        blocks.append(check_stats(block, len(texts)))
+        places[segment] = dict(zip(texts, range(count, count + len(texts)), strict=True))
+        count += len(texts)
+    return np.concatenate(blocks)[[places[segment][text] for segment, text in pairs]]
 
 
 def check_stats(stats: NDArray[np.generic], count: int, metric: str = "a metric") -> Ints:
@@ -111,6 +165,18 @@ def single_scores(metric: Metric, candidates: Sequence[Candidate]) -> tuple[Floa
         return _check_scores(metric, scores, len(candidates)), str(signature)
     shares = rated(metric, counted(metric, candidates)) / metric.scale
     return (shares if metric.maximize else 1 - shares), str(metric.signature)
+
+
+def sacrebleu_scores(
+    metric: "SacrebleuMetric", candidates: Sequence[Candidate], references: References
+) -> Floats:
+    """sacrebleu's sentence score of each candidate, from 0 to 1; each text of a segment is scored once."""
+    pairs = segment_texts(candidates)
+    scores = {
+        (segment, text): float(metric.sentence_score(text, references[segment]).score) / 100
+        for segment, text in dict.fromkeys(pairs)
+    }
+    return np.array([scores[pair] for pair in pairs], np.float64)
 
 
 def _check_scores(metric: Metric, scores: Floats, count: int) -> Floats:
@@ -206,8 +272,8 @@ def read_metric(spec: str, resources: Resources) -> Metric:
 
 
 def metric_names() -> list[str]:
-    """The names of all metrics that this and other packages offer by entry point."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)})
+    """The names of all metrics of this package, and of those that other packages offer by entry point."""
+    return sorted({*BUNDLED, *(entry.name for entry in entry_points(group=GROUP))})
 
 
 def check_metric_name(name: str, besides: Sequence[str] = ()) -> None:
@@ -236,11 +302,13 @@ def make_metric(term: Term, resources: Resources) -> Metric:
 
 
 def _factory(name: str) -> Callable[..., Any]:
-    """The class or function of a name: that of an entry point, or ``package.module:name``."""
+    """The class or function of a name: one of this package, that of an entry point, or ``package.module:name``."""
     check_metric_name(name)
     if ":" in name:
         importlib.invalidate_caches()  # a module may have been written since the last import
         entries = [EntryPoint(name, name, GROUP)]
+    elif name in BUNDLED:
+        entries = [EntryPoint(name, BUNDLED[name], GROUP)]
     else:
         entries = list({entry.value: entry for entry in entry_points(group=GROUP, name=name)}.values())
     if len(entries) > 1:

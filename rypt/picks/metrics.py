@@ -26,9 +26,9 @@ from rypt.campaign.scoring import ScoringChoices
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
 

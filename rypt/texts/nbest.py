@@ -131,8 +131,10 @@ def not_in_source(segment: str, count: int) -> str:
 def aligned_candidate(candidate: Candidate, segment: Segment, lexicon: Lexicon) -> Candidate:
     """Bring every kind of alignment to Pharaoh links."""
     text, alignment = candidate.text, candidate.alignment
-    if alignment is not None and not any(sign in alignment for sign in "={") and not any(
-        sign in text for sign in "|{"
+    if (
+        alignment is not None
+        and not any(sign in alignment for sign in "={")
+        and not any(sign in text for sign in "|{")
     ):
         return candidate  # links, as in most lists
     pairs: list[PhrasePair] | None = None

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from hits.asking.outputs import shown
-from hits.batches.layout import batch_template, read_interface
-from hits.batches.markup import extract, highlight, language_columns
-from hits.batches.page import fill, question_xml
+from hits.batch.markup import extract, highlight, language_columns
+from hits.batch.page import batch_template, fill, question_xml, read_interface
+from hits.batch.systems import shown
 from hits.records import Kind
 from hits.server.store import Store
 from hits.server.store.records import Record

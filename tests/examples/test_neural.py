@@ -9,9 +9,9 @@ import pytest
 
 from hits.compare.lists import compare_lists
 from rypt.metrics.metric import Resources, read_metric
-from rypt.metrics.references import References
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "metrics"
 COMET = """

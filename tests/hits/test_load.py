@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.batches.page import question_xml
+from hits.batch.page import question_xml
 from hits.server.store import Store
 
 WORKERS, HITS_EACH, PLACES = 50, 20, 2

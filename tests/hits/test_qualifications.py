@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from local_market import local_market
 
 import hits.qualifications
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.batches.question_xml import parse_xml
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.question_xml import parse_xml
+from hits.batch.systems import make_comparison_batch
 from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
 from hits.market.qualification_types import (

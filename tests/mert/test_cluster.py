@@ -15,11 +15,11 @@ from test_reading import divided_list, same_tuning
 import mert
 from mert.cluster import cluster_workplace
 from mert.lists.arrays import arrange
-from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
-from rypt.metrics.references import References
+from rypt.metrics.bleu import Bleu
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
 

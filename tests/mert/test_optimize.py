@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from mert.constraints import Constraints, Normalization
 from mert.lists.arrays import arrange, read_lists
-from mert.metrics.bleu import Bleu
 from mert.optimize import REACH, _Climb, climb, make_problem, optimize, random_start
 from mert.search.lines import Window
 from mert.search.share import combine
-from rypt.metrics.references import References
+from rypt.metrics.bleu import Bleu
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 START = np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
 

@@ -14,14 +14,14 @@ from commands import run
 
 import mert
 from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
-from mert.metrics.bleu import Bleu
 from mert.run import LoopPlan, Stopping, TuningProgress
 from mert.run import run_loop as tune
 from mert.solve import SearchSettings
 from mert.weights import read_weights
+from rypt.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric
-from rypt.metrics.references import read_references
 from rypt.text import RyptError
+from rypt.texts.references import read_references
 
 
 @pytest.fixture

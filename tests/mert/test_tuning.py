@@ -11,12 +11,12 @@ from loop_world import make_campaign
 import mert
 from mert.decode import decode_campaign
 from mert.decoder import ReplayDecoder
-from mert.metrics.bleu import Bleu
 from mert.run import Stopping, TuningProgress
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
-from rypt.metrics.references import read_references
+from rypt.metrics.bleu import Bleu
 from rypt.text import RyptError
+from rypt.texts.references import read_references
 
 QUICK = mert.SearchSettings(restarts=2, aim="list")
 

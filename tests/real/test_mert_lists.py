@@ -8,9 +8,9 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from mert.lists.arrays import read_lists
-from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize
-from rypt.metrics.references import read_references
+from rypt.metrics.bleu import Bleu
+from rypt.texts.references import read_references
 
 pytestmark = pytest.mark.real
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from mert.lists.arrays import read_lists
-from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem
 from mert.solve import SearchSettings, solve
-from rypt.metrics.references import read_references
+from rypt.metrics.bleu import Bleu
+from rypt.texts.references import read_references
 
 pytestmark = pytest.mark.real
 

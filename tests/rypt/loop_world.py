@@ -122,8 +122,10 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
 
 def make_loop(campaign, *, pause=None, stop_at=(), loop_changes=None, **more):
     """A loop whose pauses are a worker's work unless said otherwise; it stops where it would do a step of ``stop_at``."""
-    settings = replace(Campaign.open(campaign).settings.loop, **(loop_changes or {}))
-    loop = Loop(campaign, settings=settings, pause=pause or (lambda seconds: work(campaign)), **more)
+    opened = Campaign.open(campaign)
+    settings = replace(opened.settings, loop=replace(opened.settings.loop, **(loop_changes or {})))
+    changed = replace(opened, settings=settings)
+    loop = Loop(changed, pause=pause or (lambda seconds: work(campaign)), **more)
 
     def stop(number):
         raise StopError

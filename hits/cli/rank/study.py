@@ -502,7 +502,7 @@ def plan_(
     as_json: bool,
 ) -> None:
     """Estimate how many judgments make a share of all pairs of systems differ significantly, and what they cost."""
-    from hits.batches.price import MIN_WAGE, MTURK_FEES, NO_FEES
+    from hits.payment import MIN_WAGE, MTURK_FEES, NO_FEES
     from hits.ranking.simulation.plan import plan
 
     made = plan(

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hits.batches.kinds import KINDS
-from hits.batches.price import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
+from hits.kinds import KINDS
+from hits.payment import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
 from hits.ranking.data import Counts
 from hits.ranking.simulation.simulate import RANGE, SimulatedWorld, judge, sign_limits, told_apart
 from hits.records import MAX_RANKED, Kind
@@ -76,7 +76,7 @@ def plan(
 
     ``ways`` systems share a hit, two at least and five at most; fewer systems than that are all compared at once.
     ``ties`` is the share of comparisons that workers will call equal. Hits pay ``wage`` an hour at the pace of
-    `hits.batches.kinds`, or at ``seconds`` for each candidate ranked (for each comparison where ``ways`` is 2).
+    `hits.kinds`, or at ``seconds`` for each candidate ranked (for each comparison where ``ways`` is 2).
     """
     if not 0 < significant < 1:
         raise RyptError(f"expected a share of significant pairs between 0 and 1, found {significant:g}")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from math import nan
 from pathlib import Path
 
-from hits.batches.kinds import KINDS
+from hits.kinds import KINDS
 from hits.market.folder import came_from
 from hits.records import Answer, Choice, Kind, parse_annotation
 from hits.results.content import Assignment, Content, ControlAnswer, understand

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hits.batches.controls import parse_ranking_control
+from hits.kinds import parse_ranking_control
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Kind
 from hits.results.content import Content
 from hits.results.verdicts import Limits

@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from hits.batches.layout import language_name
-from hits.batches.markup import text_direction
+from hits.batch.markup import text_direction
+from hits.batch.page import language_name
 from hits.market.qualification_types import language_of
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.records import Record

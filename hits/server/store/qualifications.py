@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from operator import eq, ge, gt, le, lt, ne
 from xml.etree.ElementTree import Element
 
-from hits.batches.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.base import MarketFile
 from hits.server.store.people import find_worker, leave_message

@@ -12,7 +12,7 @@ from local_market import local_market, work
 from rated_file import align_in_order, ratings_file
 from systems_world import make
 
-from hits.batches.folder import read_batch
+from hits.batch.folder import read_batch
 from hits.compare.metrics import compare_metrics
 from hits.market.collect import collect_into
 from hits.market.publish import publish, published
@@ -465,7 +465,7 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
 def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkeypatch):
     rewards = []
     for seconds in (None, Decimal(60)):
-        monkeypatch.setattr("hits.asking.make.seconds_seen", lambda results, kind, seconds=seconds: seconds)
+        monkeypatch.setattr("hits.batch.make.seconds_seen", lambda results, kind, seconds=seconds: seconds)
         compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
         rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
     assert rewards == [Decimal("0.1"), Decimal("0.2")]

@@ -6,7 +6,7 @@ import pytest
 from commands import run
 from prolific_server import served_prolific
 
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.market.folder import keep_batch, open_access, remember_url
 
 

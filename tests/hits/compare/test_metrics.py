@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from hits.asking.questions import BatchOptions
-from hits.batches.folder import read_batch
+from hits.batch.folder import read_batch
+from hits.batch.make import BatchOptions
 from hits.compare.metrics import compare_metrics, read_metrics
 from hits.records import Answer
 from hits.results.answers import Results

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hits.asking.questions import BatchOptions
-from hits.batches.folder import new_settings
+from hits.batch.folder import new_settings
+from hits.batch.make import BatchOptions
 from hits.compare.picks import PickQuestions, disagreements, rejected_words, texts_of
 from hits.records import Kind
 from rypt.campaign.folder import Campaign

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.market.client import SubmittedAssignment
 from hits.market.collect import collect_into
 from hits.records import Kind

@@ -11,7 +11,7 @@ from commands import run
 from local_market import work
 from loop_world import served
 
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.market.client import MarketAddress, open_market
 from hits.market.collect import collect
 from hits.market.folder import kept_batches

@@ -12,9 +12,9 @@ import pytest
 from local_market import local_market, work
 from store_lives import available
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
-from hits.batches.question_xml import read_answers
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.question_xml import read_answers
+from hits.batch.systems import make_comparison_batch
 from hits.market.client import BotoMarket, MarketError, connect
 from hits.market.collect import collect_into
 from hits.market.ledger import Ledger, ledger_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from prolific_server import FakeProlific, served_prolific
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.market.folder import SharedTerms, keep_batch, open_access, remember_terms, remember_url
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.recruit import (

@@ -12,8 +12,8 @@ from local_market import local_market
 from prolific_server import FakeProlific, served_prolific
 from store_lives import available
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, write_batch
+from hits.batch.folder import new_settings, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.market.client import BotoMarket, MarketError
 from hits.market.collect import collect_into
 from hits.market.prolific import Prolific, ProlificError

@@ -12,7 +12,7 @@ from answered import COMPARISON_ITEM, LABEL_ITEM, RANKING_ITEM, assignment, data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batches.kinds import kind_of
+from hits.kinds import kind_of
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.content import APPROVED, REJECTED, Assignment, understand

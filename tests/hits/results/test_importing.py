@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.records import Batch, Kind
 from hits.results.answers import Results
 from hits.results.importing import import_results

@@ -20,7 +20,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from flask.testing import FlaskClient
 
-from hits.batches.page import question_xml
+from hits.batch.page import question_xml
 from hits.market.folder import (
     BATCH_FILES,
     MarketAccess,

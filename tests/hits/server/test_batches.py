@@ -16,8 +16,8 @@ from commands import run
 from local_market import local_market
 from store_lives import available
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.batches.folder import new_settings, read_batch, write_batch
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind

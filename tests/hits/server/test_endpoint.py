@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from requester import create, refused, status
 from store_lives import available
 
-from hits.batches.question_xml import read_answers
+from hits.batch.question_xml import read_answers
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.endpoint import Response
 from hits.server.signature import SERVICE

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from store_lives import available, code, make_hit, make_worker
 
-from hits.batches.question_xml import XmlError
+from hits.batch.question_xml import XmlError
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store import Store
 from hits.server.store.qualifications import meets, read_answer_key, score_test

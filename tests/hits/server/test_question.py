@@ -2,8 +2,8 @@
 
 import pytest
 
-from hits.batches.page import question_xml
-from hits.batches.question_xml import XmlError
+from hits.batch.page import question_xml
+from hits.batch.question_xml import XmlError
 from hits.server.question import check_question, question_page
 
 FORM = "<form><input name=a></form>"

@@ -15,10 +15,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
-from hits.asking.comparisons import make_comparison_batch
-from hits.asking.labels import LabelOptions, make_label_batch
-from hits.asking.rankings import make_ranking_batch
-from hits.batches.folder import new_settings, write_batch
+from hits.batch.folder import new_settings, write_batch
+from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.systems import make_comparison_batch, make_ranking_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
 from hits.market.folder import read_access, remember_url

@@ -2,12 +2,11 @@
 
 from datetime import UTC, datetime
 
-from hits.server.safe_html import safe_page
-
-from hits.asking.labels import LabelOptions, make_label_batch
-from hits.batches.folder import new_settings
-from hits.batches.page import fill, without_market_parts
+from hits.batch.folder import new_settings
+from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.page import fill, without_market_parts
 from hits.records import Kind
+from hits.server.safe_html import safe_page
 from hits.simulate.page import read_page
 from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key

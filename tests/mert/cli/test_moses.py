@@ -14,9 +14,9 @@ from sacrebleu.metrics.bleu import BLEU
 
 from mert.cli import moses as moses_cli
 from mert.lists.arrays import read_lists
-from mert.metrics.rypt import Rypt
 from mert.moses.files import read_features, read_scores
 from mert.moses.scripts import PROGRAMS, write_scripts
+from rypt.metrics.campaign_rypt import Rypt
 
 START = [0.3, 0.2, 0.2, -0.3]
 
@@ -125,7 +125,7 @@ def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_
     (tmp_path / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
     (tmp_path / "candidates").write_text("a cat\n")
     done = subprocess.run(
-        [folder / "evaluator", "-R", "candidates", "-C", "candidates", "-s", "PER"],
+        [folder / "evaluator", "-R", "candidates", "-C", "candidates", "-s", "CHRF"],
         cwd=tmp_path,
         env={"PATH": "/nowhere"},
         capture_output=True,
@@ -175,12 +175,6 @@ def test_earlier_files_and_duplicates(capfd, world):
     extract(capfd, "-E", "features.data", "-R", "statscore.data", "-d", "--ffile", "f", "--scfile", "s")
     twice = [len(block.values) for block in read_features("f")]
     assert twice == [2 * len(block.values) for block in read_features("features.data")]
-    lines = list(world.lines(START, 3))
-    Path("nbest").write_text("".join(lines[:3] * 2 + lines[3:]))
-    extract(capfd, "-n", "nbest", "--allow-duplicates", "--ffile", "f", "--scfile", "s")
-    first = next(iter(read_features("f"))).values
-    assert first.tolist() == [*first[:3].tolist()] * 2
-    assert [len(block.stats) for block in read_scores("s")][:2] == [6, 3]
 
 
 def test_sparse_features_become_one(capfd, tmp_path, monkeypatch):
@@ -220,14 +214,8 @@ def test_only_some_weights_move(capfd, world):
 @pytest.mark.parametrize(
     "options",
     [
-        ["-m", "5"],
-        ["-t", "random-direction", "-m", "50"],
-        ["--type=random-direction"],
-        ["-t", "random", "--ntry", "30"],
-        ["--shard-count", "2"],
-        ["--shard-count", "3", "--shard-size", "0.5"],
-        ["--scconfig", "case:true,reflen:closest,regtype:average,regwin:2"],
-        ["--scconfig", "regtype:min,regwin:1"],
+        ["--type", "powell", "--ntry", "9"],
+        ["--scconfig", "case:true,reflen:closest"],
         ["--threads", "2", "-v", "1"],
         ["-P", "LM0_0,TM0_1"],
     ],
@@ -237,14 +225,16 @@ def test_every_way_of_searching_finds_weights_and_says_their_true_score(capfd, w
     extract(capfd)
     weights, score, err = mert(capfd, "-n", 4, "-r", 7, *options)
     lists = read_lists(["nbest.gz"])
-    texts = [lists.candidates.text(i) for i in lists.best(np.array(weights))]
-    theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
-    assert score == pytest.approx(theirs.score / 100, abs=1e-6)
-    start = mert(capfd, "-t", "random", "-n", 0)[1]
-    assert score >= start - (0.05 if "--shard-count" in options else 0)
+    found, start = (
+        BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
+            [lists.candidates.text(i) for i in lists.best(np.array(values))], world.references
+        )
+        for values in (weights, START)
+    )
+    assert score == pytest.approx(found.score / 100, abs=1e-6)
+    assert found.score >= start.score
     assert mert(capfd, "-n", 4, "-r", 7, *options)[0] == weights
     assert ("start 4: " in err) == ("-v" in options)
-    assert ("shard 1: " in err) == ("--shard-count" in options)
 
 
 def test_the_seed_decides_and_is_1_by_default(capfd, world):
@@ -253,7 +243,7 @@ def test_the_seed_decides_and_is_1_by_default(capfd, world):
     assert mert(capfd, "-n", 2)[0] != mert(capfd, "-n", 2, "-r", 2)[0]
 
 
-@pytest.mark.parametrize("sctype", ["TER", "CHRF", "PER", "WER", "CDER", "BLEU,CHRF"])
+@pytest.mark.parametrize("sctype", ["TER", "CHRF", "BLEU,CHRF"])
 def test_other_metrics(capfd, world, sctype):
     config = ["--sctype", sctype, "--scconfig", "case:false" + (",weights:1+3" if "," in sctype else "")]
     extract(capfd, *config)
@@ -262,7 +252,6 @@ def test_other_metrics(capfd, world, sctype):
     Path("chosen").write_text("".join(f"{lists.candidates.text(i)}\n" for i in lists.best(np.array(weights))))
     code, out, _ = call(capfd, "evaluator", "-R", "ref0", "--candidate", "chosen", *config)
     assert (code, float(out)) == (0, pytest.approx(score, abs=1e-6))
-    assert score > mert(capfd, *config, "-t", "random", "-n", 0)[1]
     code, _, err = call(capfd, "mert", "-d", 4, "--sctype", "BLEU")
     assert (code, err.splitlines()[-1]) == (
         1,
@@ -270,11 +259,9 @@ def test_other_metrics(capfd, world, sctype):
     )
 
 
-@pytest.mark.parametrize("kind", ["campaign", "db"])
-def test_rypt(capfd, demo_campaign, tmp_path, monkeypatch, kind):
+def test_rypt(capfd, demo_campaign, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    where = demo_campaign if kind == "campaign" else demo_campaign / "judgments.db"
-    config = ["--sctype", "RYPT", "--scconfig", f"case:true,{kind}:{where}"]
+    config = ["--sctype", "RYPT", "--scconfig", f"case:true,campaign:{demo_campaign}"]
     nbest = demo_campaign / "nbest.en"
     code, _, err = call(capfd, "extractor", *config, "-r", demo_campaign / "reference.en", "-n", nbest)
     assert code == 0, err
@@ -310,33 +297,6 @@ def test_rypt_mixed_with_bleu(capfd, demo_campaign, tmp_path, monkeypatch):
     assert next(iter(read_scores("statscore.data"))).stats.shape[1] == 13
 
 
-def test_pairwise_ranking_with_the_scripts_own_regular_expressions(capfd, world):
-    extract(capfd)
-    files = ["--ffile", "features.data", "--scfile", "statscore.data"]
-    code, out, err = call(capfd, "pro", "-r", 3, *files, *files, "-o", "pro.data")
-    assert (code, out) == (0, ""), err
-    lines = Path("pro.data").read_text().splitlines()
-    assert [line[0] for line in lines] == ["1", "0"] * (len(lines) // 2)
-    for better, worse in zip(lines[::2], lines[1::2], strict=True):
-        ours, theirs = better.split()[1:], worse.split()[1:]
-        assert ours[::2] == theirs[::2]
-        assert [float(word) for word in ours[1::2]] == [-float(word) for word in theirs[1::2]]
-    code, out, err = call(capfd, "megam_i686.opt", "-fvals", "-maxi", 30, "-nobias", "binary", "pro.data")
-    assert code == 0, err
-    weights = dict(line.split() for line in out.splitlines())
-    assert set(weights) == {"F0", "F1", "F2", "F3"}
-    assert "+" not in out
-    examples = [line.split() for line in lines]
-    table = np.array(
-        [[dict(zip(e[1::2], e[2::2], strict=True)).get(n, 0) for n in weights] for e in examples], float
-    )
-    found = np.array([float(word) for word in weights.values()])
-    wrong = 1 / (1 + np.exp(-table @ found)) - np.array([float(e[0]) for e in examples])
-    assert wrong @ table + found == pytest.approx(
-        0, abs=1e-6
-    )  # the gradient at the optimum, with a prior of 1
-
-
 def test_batch_mira(capfd, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     world = World(sparse=True)
@@ -370,9 +330,9 @@ def test_evaluator(capfd, world):
         "",
     )
     Path("wrong").write_text("".join(f"{line} the\n" for line in world.references[0]))
-    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "-C", "out,wrong", "-s", "TER", "-s", "WER")
+    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "-C", "out,wrong", "-s", "BLEU", "-s", "TER")
     rows = [line.split("\t") for line in out.splitlines()]
-    assert [row[:2] for row in rows] == [["out", "TER"], ["out", "WER"], ["wrong", "TER"], ["wrong", "WER"]]
+    assert [row[:2] for row in rows] == [["out", "BLEU"], ["out", "TER"], ["wrong", "BLEU"], ["wrong", "TER"]]
     words = sum(len(line.split()) for line in world.references[0])
     assert float(rows[3][2]) == pytest.approx(1 - 8 / words, abs=1e-6)
     _, out, _ = call(capfd, "evaluator", "-R", "ref0", "--nbest", "nbest.gz", "--bootstrap", 50, "--rseed", 3)
@@ -385,28 +345,6 @@ def test_evaluator(capfd, world):
     low, high = map(float, interval.strip("[]").split(","))
     assert low <= float(score) <= high
     assert call(capfd, "evaluator", "-R", "ref0", "-n", "nbest.gz", "-b", 50, "-r", 3)[1] == out
-
-
-def test_factors_and_filter(capfd, world):
-    Path("out").write_text("The|x house|y\n")
-    Path("ref").write_text("the|1 house|2\n")
-    scored = ["evaluator", "-R", "ref", "-C", "out", "-s", "WER"]
-    assert call(capfd, *scored)[1] == "0.000000\n"
-    assert call(capfd, *scored, "-f", "0")[1] == "0.500000\n"
-    assert call(capfd, *scored, "-f", "0", "-c", "case:false")[1] == "1.000000\n"
-    assert call(capfd, *scored, "-f", "0", "-l", "tr T t")[1] == "1.000000\n"
-    assert call(capfd, *scored, "-f", "0|2")[0::2] == (
-        1,
-        "evaluator: --factors 0|2: the token 'the|1' has 2 factors\n",
-    )
-    for command, said in (
-        ("exit 3", "it failed with code 3"),
-        ("head -n 0", "expected 1 lines"),
-        ("cat; echo", "got 2"),
-    ):
-        code, out, err = call(capfd, *scored, "-l", command)
-        assert (code, out) == (1, "")
-        assert said in err
 
 
 WRONG = [
@@ -434,9 +372,7 @@ WRONG = [
     ),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "colour:red"], "has no option 'colour'"),
     (["extractor", "-n", "nbest.gz", "-r", "ref0", "-c", "case"], "expected key:value"),
-    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "RYPT"], "needs campaign:FOLDER or db:FILE"),
-    (["extractor", "-n", "nbest.gz", "-s", "RYPT", "-c", "db:ref0"], "expected a judgment database"),
-    (["extractor", "-n", "nbest.gz", "-s", "PER", "-r", "ref0,ref1"], "compares with one reference"),
+    (["extractor", "-n", "nbest.gz", "-r", "ref0", "-s", "RYPT"], "needs campaign:FOLDER"),
     (
         ["extractor", "-n", "nbest.gz", "-r", "ref0", "-E", "features.data"],
         "expected a file of statistics for each",
@@ -448,19 +384,16 @@ WRONG = [
     (["mert", "-d", "4", "-P", "lm"], "-P: lm is not a feature"),
     (["mert", "-d", "4", "--ifile", "nowhere"], "nowhere: No such file"),
     (["mert", "-d", "4", "--ifile", "short.opt"], "short.opt:1: expected 4 weights, found 3"),
-    (["mert", "-d", "4", "--shard-size", "0.5"], "--shard-size: expected a share above 0"),
-    (["mert", "-d", "4", "--shard-count", "9"], "there are 8 segments only"),
     (["mert", "-d", "4", "-t", "simplex"], "invalid choice: 'simplex'"),
     (["mert", "-d", "4", "-r", "-1"], "expected a whole number"),
-    (["mert", "-d", "4", "-c", "regtype:min"], "together with regwin:N"),
+    (["mert", "-d", "4", "-c", "regtype:min"], "has no option 'regtype'"),
+    (["mert", "-d", "4", "-t", "random-direction"], "invalid choice: 'random-direction'"),
     (["mert", "-d", "4", "--ffile", "cut"], "cut:"),
     (["mert", "-d", "4", "--ffile", "features.data,features.data"], "expected a file of statistics for each"),
-    (["pro"], "expected files of features"),
+    (["pro", *DATA], "use --batch-mira"),
     (["kbmira", *DATA, "--type", "hypergraph"], "--type hypergraph is not supported"),
     (["kbmira", *DATA, "--model-bg"], "--model-bg is not supported"),
     (["kbmira", *DATA, "-d", "short.opt"], "short.opt:1: expected 4 weights"),
-    (["megam_i686.opt", "-fvals", "-nobias", "binary", "ref0"], "ref0:1: expected 0 or 1"),
-    (["megam_i686.opt", "binary", "ref0"], "required: -fvals, -nobias"),
     (["evaluator", "-R", "ref0", "-C", "short"], "short: expected 8 lines like ref0, found 1"),
     (["evaluator", "-R", "ref0", "-n", "named"], "segment x"),
     (["evaluator", "-C", "ref0"], "the metric BLEU needs --reference"),
@@ -495,7 +428,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing_half_written(capfd, world,
 
 
 def test_help(capfd):
-    for program in PROGRAMS:
+    for program in set(PROGRAMS) - {"pro"}:
         code, out, _ = call(capfd, program, "--help")
         assert code == 0
         assert out.startswith(f"usage: {program}")

@@ -130,11 +130,11 @@ def test_statistics_are_neither_cut_nor_do_they_drift(capfd, folder):
 
 def test_fractions_are_refused_rather_than_cut(capfd, folder):
     Path("f").write_text("FEATURES_TXT_BEGIN_0 0 1 1 a_0 \n1 \nFEATURES_TXT_END_0\n")
-    Path("s").write_text("SCORES_TXT_BEGIN_0 0 1 2 WER\n1.5 3 \nSCORES_TXT_END_0\n")
+    Path("s").write_text("SCORES_TXT_BEGIN_0 0 1 3 TER\n1.5 3 50 \nSCORES_TXT_END_0\n")
     Path("init.opt").write_text("1\n0\n1\n")
     with pytest.raises(SystemExit):
-        call(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "WER")
-    assert capfd.readouterr().err == "mert: s:2: expected integers as statistics of WER, found 1.5\n"
+        call(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER")
+    assert capfd.readouterr().err == "mert: s:2: expected integers as statistics of TER, found 1.5\n"
 
 
 def test_the_third_statistic_of_moses_ter_may_be_a_fraction(capfd, folder):
@@ -176,8 +176,8 @@ def test_ter_keeps_a_reference_without_edits(capfd, folder, order):
 def test_scores_below_zero_are_no_reason_for_zero_weights(capfd, folder):
     """Moses' best score begins at 0, so where all are below, its weights are all 0."""
     write_features("f", [FeatureBlock("0", ("a_0", "b_0"), np.array([[1.0, 0.0], [0.0, 1.0]]))])
-    write_scores("s", [ScoreBlock("0", "WER", np.array([[9, 3], [4, 3]]))])
+    write_scores("s", [ScoreBlock("0", "TER", np.array([[9, 3, 300], [4, 3, 133]]))])
     Path("init.opt").write_text("1 0\n0 0\n1 1\n")
-    weights, score = best_point(call(capfd, "mert", "-d", 2, "-F", "f", "-S", "s", "-s", "WER").err)
+    weights, score = best_point(call(capfd, "mert", "-d", 2, "-F", "f", "-S", "s", "-s", "TER").err)
     assert score == pytest.approx(-1 / 3, abs=1e-6)
     assert weights[1] > weights[0]

@@ -122,9 +122,8 @@ def test_binary_scores_byte_by_byte(tmp_path):
     assert (tmp_path / "s").read_bytes() == expected
 
 
-@pytest.mark.parametrize("code", ["f", "i"])
-def test_binary_scores_of_new_and_old_versions(tmp_path, code):
-    data = struct.pack(f"<4{code}", 3, 0, 0, 8_000_000)
+def test_binary_scores_are_read(tmp_path):
+    data = struct.pack("<4f", 3, 0, 0, 8_000_000)
     (tmp_path / "s").write_bytes(b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + data + b"SCORES_BIN_END_0\n")
     (found,) = read_scores(tmp_path / "s")
     assert found.stats.tolist() == [[3, 0], [0, 8_000_000]]

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mert.lists.arrays import winners
-from mert.metrics.bleu import Bleu
 from mert.search.lines import Window, best_step, choose
-from rypt.metrics.references import References
+from rypt.metrics.bleu import Bleu
+from rypt.texts.references import References
 
 RATIO_COLUMNS = 2
 

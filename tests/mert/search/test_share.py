@@ -10,7 +10,6 @@ from test_optimize import Share as ShareOfRight
 
 from mert.learned import learned
 from mert.lists.arrays import arrange
-from mert.metrics.bleu import Bleu
 from mert.optimize import make_problem, optimize, problem_of_shares
 from mert.search.lines import Window
 from mert.search.share import (
@@ -27,8 +26,9 @@ from mert.search.share import (
 )
 from mert.search.shares import FarPosition, ShareFolder
 from mert.solve import SearchSettings, solve
-from rypt.metrics.references import References
+from rypt.metrics.bleu import Bleu
 from rypt.records import Candidate
+from rypt.texts.references import References
 
 
 class Divided:

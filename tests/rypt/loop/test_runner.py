@@ -521,10 +521,12 @@ def test_a_decoder_that_fails_is_told_and_can_be_mended(tmp_path):
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz", "lists/2.nbest.gz"]
 
 
-def test_the_loop_as_a_function(tmp_path):
+def test_the_loop_from_python(tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     told = []
-    report = rypt.loop.run(campaign, budget="0.01", tell=told.append)
+    loop = rypt.loop.Loop(campaign, budget="0.01", tell=told.append)
+    loop.run()
+    report = loop.report()
     assert (report.stopped, report.spent, report.budget) == ("the budget is spent", 0, Decimal("0.01"))
     assert [row.iteration for row in report.iterations] == [1, 2]
     assert report.weights == campaign / "weights" / "2.weights"
@@ -536,12 +538,12 @@ def test_the_loop_as_a_function(tmp_path):
     assert told[0] == f"$ rypt decode {campaign}"
 
 
-def test_another_market_than_the_campaigns(tmp_path):
+def test_wrong_choices(tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
-    elsewhere = Loop(campaign, tmp_path / "other")
-    assert (elsewhere.market_folder, elsewhere.market.endpoint) == (tmp_path / "other", None)
-    assert Loop(campaign, "https://market.example/").market.endpoint == "https://market.example/"
+    settings = (campaign / "rypt.toml").read_text()
+    far = settings.replace("[market]\n", '[market]\nendpoint = "https://market.example/"\n')
+    (campaign / "rypt.toml").write_text(far)
     with pytest.raises(RyptError, match="only a local market can be served"):
-        Loop(campaign, "https://market.example/").run(serve=True)
+        Loop(campaign).run(serve=True)
     with pytest.raises(RyptError, match=r"expected a budget such as 25.00, got 'much'"):
         Loop(campaign, budget="much")

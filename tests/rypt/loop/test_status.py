@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.batches.reader import read_batch
+from hits.batch.folder import read_batch
 from hits.market.ledger import EXPIRED, Ledger
 from hits.records import Answer
 from hits.results.answers import Results

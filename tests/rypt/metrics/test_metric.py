@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.metrics.chrf import ChrF
-from mert.metrics.ter import Ter
+from rypt.metrics.chrf import ChrF
 from rypt.metrics.metric import (
     Resources,
     WeightedSum,
@@ -21,9 +20,10 @@ from rypt.metrics.metric import (
     read_metric,
     stats_by_text,
 )
-from rypt.metrics.references import References
+from rypt.metrics.ter import Ter
 from rypt.records import Candidate
 from rypt.text import RyptError
+from rypt.texts.references import References
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
 REFERENCES = References([["the cat sat", "a b c d"], ["the cat sat down", "A b"]])
@@ -74,9 +74,11 @@ def test_other_packages_add_metrics(wer, monkeypatch):
     monkeypatch.syspath_prepend(wer)
     assert {"bleu", "chrf", "chrf++", "rypt", "ter", "otherwer"} <= set(metric_names())
     assert read_metric("otherwer", Resources(REFERENCES)).signature == "WER|nrefs:2|case:mixed"
-    entry_point(wer, "other", "ter = wer:WordErrorRate")
-    with pytest.raises(RyptError, match=r"more than one package offers the metric ter: .*wer:WordErrorRate"):
-        read_metric("ter", Resources(REFERENCES))
+    entry_point(wer, "third", "otherwer = wer:Other")
+    with pytest.raises(RyptError, match="more than one package offers the metric otherwer"):
+        read_metric("otherwer", Resources(REFERENCES))
+    entry_point(wer, "fourth", "ter = wer:WordErrorRate")
+    assert isinstance(read_metric("ter", Resources(REFERENCES)), Ter)
 
 
 def documented_options():

@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from hits.batches.price import NO_FEES
+from hits.payment import NO_FEES
 from hits.ranking.simulation.plan import plan, price_of
 from hits.ranking.simulation.simulate import SimulatedWorld, simulate
 from rypt.text import RyptError

@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from hits.batches.folder import write_batch
-from hits.batches.kinds import KINDS, kind_of
-from hits.batches.page import question_xml
+from hits.batch.folder import write_batch
+from hits.batch.page import question_xml
+from hits.kinds import KINDS, kind_of
 from hits.market.folder import keep_batch, read_access
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app

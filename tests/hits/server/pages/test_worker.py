@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from hits.batches.page import question_xml
+from hits.batch.page import question_xml
 from hits.server.app import make_app
 from hits.server.pages.texts import PageTexts, bundled
 from hits.server.settings import ServeOptions, SharedLink

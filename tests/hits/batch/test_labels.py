@@ -1,0 +1,461 @@
+import html
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hits.batch.alternatives import read_reference_links
+from hits.batch.folder import new_settings
+from hits.batch.label_controls import control_candidates
+from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.page import fill, item_question
+from hits.payment import MTURK_FEES, NO_FEES, Fees, price
+from hits.records import Batch, BatchSettings, Kind
+from hits.simulate.page import ShownText, read_page
+from rypt.campaign.create import create_campaign
+from rypt.campaign.folder import Campaign
+from rypt.campaign.queries import worthwhile
+from rypt.campaign.settings import Languages
+from rypt.records import Judgment, Label, Span, Votes
+from rypt.scoring.frontier import frontier
+from rypt.scoring.queries import Key, queries
+from rypt.text import RyptError
+from rypt.texts.alignment import Links
+from rypt.texts.phrases import phrase_key
+
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+Row = tuple[str, Span, int, dict[str, str]]  # item, span, slot, the slot's columns
+
+
+def settings(seed: int = 1) -> BatchSettings:
+    return new_settings(Kind.LABEL, seed=seed, now=NOW, source_language="de", target_language="en", id="b")
+
+
+@pytest.fixture(scope="module")
+def campaign(demo_campaign: Path) -> Campaign:
+    return Campaign.open(demo_campaign)
+
+
+@pytest.fixture(scope="module")
+def links(campaign: Campaign) -> list[Links]:
+    return read_reference_links(campaign.path("reference.align"), campaign)
+
+
+def all_verified(campaign: Campaign, links: list[Links]) -> dict[Key, Label]:
+    """As if a person had said YES to every part of a reference that can become a control."""
+    return {candidate.key: Label.YES for candidate in control_candidates(campaign, links)}
+
+
+@pytest.fixture(scope="module")
+def fresh(campaign: Campaign, links: list[Links]) -> Batch:
+    """A batch of the campaign as if nobody had judged anything."""
+    return make_label_batch(
+        campaign, settings(), reference_links=links, votes=(), verified=all_verified(campaign, links)
+    )
+
+
+def rows(batch: Batch) -> list[Row]:
+    names = ("phrase", "control", "control_kind", "hidden", "highlight", "text")
+    return [
+        (
+            item.columns["segment"],
+            Span(int(item.columns["start"]), int(item.columns["stop"])),
+            n,
+            {name: item.columns[f"{name}_{n}"] for name in names} | {"source": item.columns["source"]},
+        )
+        for item in batch.items
+        for n in range(1, item.size + 1)
+    ]
+
+
+def without_spaces(text: str) -> str:
+    return phrase_key(text).replace(" ", "")
+
+
+def marked(markup: str) -> str:
+    return shown_text(markup).phrase
+
+
+def unmarked(markup: str) -> str:
+    return shown_text(markup).text
+
+
+def shown_text(markup: str) -> ShownText:
+    """The tokens behind what a page shows."""
+    source = read_page(f'<div class="hit hit-label"><p class="text source">{markup}</p></div>').source
+    assert source is not None
+    return source
+
+
+def test_every_unlabelled_phrase_of_the_frontier_is_asked_once(campaign: Campaign) -> None:
+    """Against a plain reading of the candidates and their links."""
+    wanted = set()
+    with campaign.database() as db:
+        judged = {(v.segment, v.span, v.phrase) for v in db.votes()}
+    for candidate in campaign.candidates:
+        tree = campaign.trees[candidate.segment]
+        if tree is None:
+            continue
+        linked = [tuple(map(int, link.split("-"))) for link in candidate.alignment.split()]
+        for index in frontier(tree, 4):
+            span = tree.constituents[index].span
+            places = sorted({t for s, t in linked if span.start <= s < span.stop})
+            pieces = "".join(
+                ("" if n == 0 else " " if p == places[n - 1] + 1 else " [GAP] ") + candidate.tokens[p].lower()
+                for n, p in enumerate(places)
+            )
+            gaps = [b - a - 1 for a, b in pairwise(places) if b > a + 1]
+            if (
+                places
+                and len(gaps) <= 1
+                and sum(gaps) <= 4
+                and len(places) <= 8
+                and places[-1] - places[0] < 12
+            ):
+                wanted.add((candidate.segment, span, pieces))
+    asked = [
+        (s, span, slot["phrase"])
+        for s, span, _, slot in rows(make_label_batch(campaign, settings()))
+        if not slot["control"]
+    ]
+    assert Counter(asked) == Counter(wanted - judged)
+    assert len(asked) == 91
+
+
+def test_the_highlighted_words_are_the_phrase_in_a_candidate_that_has_it(
+    campaign: Campaign, fresh: Batch
+) -> None:
+    texts: dict[str, set[str]] = {}
+    for candidate in campaign.candidates:
+        texts.setdefault(candidate.segment, set()).add(" ".join(candidate.tokens))
+    segments = {segment.id: segment for segment in campaign.segments}
+    for segment, span, _, slot in rows(fresh):
+        assert phrase_key(marked(slot["text"])) == slot["phrase"]
+        assert without_spaces(html.unescape(slot["highlight"]).replace("…", "[GAP]")) == without_spaces(
+            slot["phrase"]
+        )
+        if slot["control_kind"] != "identical":
+            assert (unmarked(slot["text"]) in texts[segment]) == (slot["control_kind"] != "damaged")
+        assert marked(slot["source"]) == " ".join(segments[segment].tokens[span.start : span.stop])
+        assert unmarked(slot["source"]) == segments[segment].text
+
+
+def test_no_two_spans_of_a_segment_overlap_and_no_page_repeats_a_phrase(fresh: Batch) -> None:
+    spans: dict[str, set[Span]] = {}
+    for item in fresh.items:
+        phrases = [item.columns[f"phrase_{n}"] for n in range(1, item.size + 1)]
+        assert len(set(phrases)) == len(phrases) <= 10
+        spans.setdefault(item.columns["segment"], set()).add(
+            Span(int(item.columns["start"]), int(item.columns["stop"]))
+        )
+    for found in spans.values():
+        words = [i for span in found for i in range(*span)]
+        assert len(words) == len(set(words))
+        assert all(len(span) <= 4 for span in found)
+    assert len({item.id for item in fresh.items}) == len(fresh.items)
+
+
+def test_unused_slots_are_hidden_and_switched_off(fresh: Batch) -> None:
+    for item in fresh.items:
+        for n in range(1, 11):
+            assert item.columns[f"hidden_{n}"] == ("" if n <= item.size else "hidden disabled")
+            assert bool(item.columns[f"text_{n}"]) == (n <= item.size)
+
+
+def test_the_seed_decides_everything(campaign: Campaign, links: list[Links], fresh: Batch) -> None:
+    known = all_verified(campaign, links)
+    again = make_label_batch(campaign, settings(), reference_links=links, votes=(), verified=known)
+    assert again == fresh
+    other = make_label_batch(campaign, settings(2), reference_links=links, votes=(), verified=known)
+    asked = [(s, span, slot["phrase"]) for s, span, _, slot in rows(fresh) if not slot["control"]]
+    others = [(s, span, slot["phrase"]) for s, span, _, slot in rows(other) if not slot["control"]]
+    assert asked != others
+    assert sorted(asked) == sorted(others)
+
+
+def test_a_tenth_are_controls_half_of_them_yes(fresh: Batch) -> None:
+    kinds = Counter((slot["control"], slot["control_kind"]) for _, _, _, slot in rows(fresh))
+    asked = kinds.pop(("", ""))
+    assert kinds == {("YES", "identical"): 47, ("NO", "damaged"): 47}
+    assert 94 / (94 + asked) == pytest.approx(0.1, abs=0.001)
+    assert not fresh.notes
+
+
+def test_repeats_are_labels_on_which_all_agreed(campaign: Campaign, links: list[Links]) -> None:
+    with campaign.database() as db:
+        votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
+    batch = make_label_batch(campaign, settings(), LabelOptions(control_share=0.5), reference_links=links)
+    repeats = [row for row in rows(batch) if row[3]["control_kind"] == "repeat"]
+    assert len(repeats) > 20
+    for segment, span, _, slot in repeats:
+        found = votes[segment, span, slot["phrase"]]
+        assert (found.yes, found.no)[slot["control"] == "NO"] >= 2
+        assert (found.yes, found.no)[slot["control"] == "YES"] == found.not_sure == 0
+    expected = Counter(slot["control"] for _, _, _, slot in rows(batch))
+    assert expected["YES"] == 45
+    assert expected["NO"] == 46
+
+
+def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(
+    campaign: Campaign, fresh: Batch
+) -> None:
+    own: dict[str, set[str]] = {}
+    for candidate in campaign.candidates:
+        own.setdefault(candidate.segment, set()).update(token.lower() for token in candidate.tokens)
+    hosts = 0
+    for segment, span, _, slot in rows(fresh):
+        if slot["control_kind"] != "damaged":
+            continue
+        hosts += 1
+        asked = [
+            s["phrase"] for g, sp, _, s in rows(fresh) if (g, sp) == (segment, span) and not s["control"]
+        ]
+        words = slot["phrase"].split()
+        assert slot["phrase"] not in asked
+        assert sum(word not in own[segment] for word in words) >= 1
+        assert sum(word not in " ".join(asked).split() for word in words) >= len(words) / 2
+    assert hosts
+
+
+def test_identical_controls_show_the_reference_itself(campaign: Campaign, fresh: Batch) -> None:
+    references = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
+    items = {(item.columns["segment"], item.columns["source"]): item for item in fresh.items}
+    for segment, _, _, slot in rows(fresh):
+        if slot["control_kind"] == "identical":
+            assert unmarked(slot["text"]) == references[segment]
+            assert marked(slot["text"]) == marked(items[segment, slot["source"]].columns["reference"])
+
+
+def test_without_labels_a_note_says_that_few_controls_expect_yes(
+    campaign: Campaign, links: list[Links]
+) -> None:
+    for reference_links in (None, links):  # links of a program change nothing
+        batch = make_label_batch(campaign, settings(), votes=(), reference_links=reference_links)
+        yes = [slot for _, _, _, slot in rows(batch) if slot["control"] == "YES"]
+        assert [marked(slot["text"]) for slot in yes] == [marked(slot["source"]) for slot in yes]
+        assert len(yes) == 1
+        assert sum(slot["control"] == "NO" for _, _, _, slot in rows(batch)) == 93
+        assert batch.notes == (
+            "only 1 control expects YES, not 47: there was nothing to make more from; `rypt hits controls` lets you "
+            "verify some in a minute",
+        )
+
+
+def test_controls_can_be_left_out(campaign: Campaign) -> None:
+    batch = make_label_batch(campaign, settings(), LabelOptions(control_share=0))
+    assert not [row for row in rows(batch) if row[3]["control"]]
+
+
+def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
+    campaign: Campaign, links: list[Links], fresh: Batch
+) -> None:
+    shown = [item.columns["reference"] for item in fresh.items]
+    assert sum('<mark class="reference">' in text for text in shown) > 0.9 * len(shown)
+    assert all("<mark>" in item.columns["source"] for item in fresh.items)
+    plain = make_label_batch(campaign, settings(), votes=())
+    assert not [item for item in plain.items if "<mark" in item.columns["reference"]]
+    hidden = make_label_batch(
+        campaign, settings(), LabelOptions(reference=False), reference_links=links, votes=()
+    )
+    pages = [fill(hidden.template, item.columns) for item in hidden.items]
+    asked = {item.columns["segment"] for item in hidden.items}
+    assert asked
+    assert not any("Reference translation" in page for page in pages)
+    assert not [name for name in hidden.items[0].columns if "reference" in name]
+
+
+def test_a_limit_takes_what_serves_the_most_candidates(campaign: Campaign) -> None:
+    batch = make_label_batch(campaign, settings(), LabelOptions(limit=5, control_share=0), votes=())
+    assert len(batch.items) == 5
+    every = make_label_batch(campaign, settings(), LabelOptions(control_share=0), votes=())
+    assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {
+        item.id.rsplit("-", 1)[0] for item in every.items
+    }
+
+
+def test_punctuation_comes_last_and_may_be_left_out(campaign: Campaign) -> None:
+    def sources(**options: Any) -> list[str]:
+        made = make_label_batch(campaign, settings(), LabelOptions(control_share=0, **options), votes=())
+        return [marked(item.columns["source"]) for item in made.items]
+
+    every = sources()
+    marks = [text for text in every if not any(map(str.isalnum, text))]
+    assert marks
+    assert all(any(map(str.isalnum, text)) for text in sources(limit=len(every) - len(marks)))
+    assert sorted(sources(punctuation=False)) == sorted(text for text in every if text not in marks)
+
+
+def test_what_serves_the_most_candidates_is_asked_first(campaign: Campaign) -> None:
+    found = queries(campaign.trees, campaign.candidates)
+    served: Counter[tuple[str, Span]] = Counter()
+    for query in found:
+        if any(map(str.isalnum, query.source_phrase)):
+            served[query.segment, query.span] += query.candidates
+    batch = make_label_batch(campaign, settings(), LabelOptions(limit=8, control_share=0), votes=())
+    chosen = [
+        served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))]
+        for i in batch.items
+    ]
+    assert sorted(chosen) == sorted(served.values())[-8:]
+
+
+def questions(batch: Batch) -> set[tuple[str, Span, str]]:
+    return {
+        (segment, span, columns["phrase"])
+        for segment, span, _, columns in rows(batch)
+        if not columns["control"]
+    }
+
+
+@pytest.fixture(scope="module")
+def unjudged(demo_campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """The demo's texts, and nobody has judged anything."""
+    where = {name: demo_campaign / f"{name}.de" for name in ("source", "trees")}
+    return create_campaign(tmp_path_factory.mktemp("bare") / "c", **where, nbest=[demo_campaign / "nbest.en"])
+
+
+def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
+    found = queries(unjudged.trees, unjudged.candidates)
+    ranked = [(q.segment, q.span, q.phrase) for q in worthwhile(unjudged, found)]
+    every = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value"))
+    assert questions(every) == set(ranked)
+    assert len(ranked) < len(found)
+    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value", labels=30))
+    assert questions(few) == set(ranked[:30])
+
+
+def test_without_values_the_labels_asked_serve_the_most(unjudged: Campaign) -> None:
+    found = [
+        q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))
+    ]
+    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, labels=30))
+    served = {(q.segment, q.span, q.phrase): q.candidates for q in found}
+    assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
+
+
+@pytest.mark.parametrize("select", ["all", "value"])
+@pytest.mark.parametrize("fees", [NO_FEES, MTURK_FEES])
+def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, fees: Fees) -> None:
+    options = LabelOptions(control_share=0.1, select=select)
+    whole = price(make_label_batch(unjudged, settings(), options), fees=fees).total
+    for budget in (whole, whole / 3, Decimal("1.00")):
+        batch = make_label_batch(unjudged, settings(), options, budget=budget, fees=fees)
+        assert price(batch, fees=fees).total <= budget
+        assert price(batch, fees=fees).total > budget * Decimal("0.9")
+    with pytest.raises(RyptError, match=r"the smallest batch costs \$0.0\d, more than the budget of \$0.00"):
+        make_label_batch(unjudged, settings(), options, budget=Decimal("0.00"), fees=fees)
+
+
+def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
+    """One candidate per segment: it is the best, whatever people say of it."""
+    (tmp_path / "s").write_text("das haus\n")
+    (tmp_path / "t").write_text("(S (A das) (N haus))\n")
+    (tmp_path / "n").write_text("0 ||| the house ||| f= 1 ||| 1 ||| 0-0 1-1\n")
+    one = create_campaign(tmp_path / "c", source=tmp_path / "s", trees=tmp_path / "t", nbest=[tmp_path / "n"])
+    with pytest.raises(RyptError, match=r"no answer would change which candidates are best \(--select all"):
+        make_label_batch(one, settings(), LabelOptions(select="value"))
+    assert len(questions(make_label_batch(one, settings(), LabelOptions(control_share=0)))) == 1
+
+
+def test_more_phrases_than_fit_make_pages_of_even_sizes(campaign: Campaign) -> None:
+    batch = make_label_batch(campaign, settings(), LabelOptions(alternatives=4, control_share=0), votes=())
+    sizes: dict[str, list[int]] = {}
+    for item in batch.items:
+        sizes.setdefault(item.id.rsplit("-", 1)[0], []).append(item.size)
+    assert max(len(found) for found in sizes.values()) == 4
+    for found in sizes.values():
+        assert sum(found) > 4 * (len(found) - 1)
+        assert max(found) <= 4
+
+
+@pytest.mark.parametrize("options", [{"alternatives": 0}, {"alternatives": 11}, {"max_len": 0}, {"limit": 0}])
+def test_impossible_options_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(RyptError, match=next(iter(options))):
+        LabelOptions(**options)  # type: ignore[arg-type]
+
+
+def test_when_everything_has_a_label_there_is_nothing_to_ask(campaign: Campaign, fresh: Batch) -> None:
+    done = [Votes(segment, span, slot["phrase"], 1, 0) for segment, span, _, slot in rows(fresh)]
+    with pytest.raises(RyptError, match="nothing to ask"):
+        make_label_batch(campaign, settings(), votes=done)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
+    """A campaign of two segments; the first has one candidate word of any kind."""
+
+    def make(word: str) -> Campaign:
+        (tmp_path / "source").write_text("<i>das</i> Haus\nder Hund\n", encoding="utf-8")
+        (tmp_path / "trees").write_text(
+            "(S (A <i>das</i>) (N Haus))\n(S (A der) (N Hund))\n", encoding="utf-8"
+        )
+        lines = [f"0 ||| the {word} ||| ||| 0 ||| 0-0 1-1", "1 ||| a barking dog ||| ||| 0 ||| 0-0 1-1 1-2"]
+        (tmp_path / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        where = {name: tmp_path / name for name in ("source", "trees")}
+        return create_campaign(
+            tmp_path / "c", **where, nbest=[tmp_path / "nbest"], languages=Languages("de", "ar")
+        )
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["<script>alert(1)</script>", "${source}", "]]>", '"onload="x', "=cmd|x", "x" * 9000, "a\u202eb", "\x07"],
+)
+def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campaign], word: str) -> None:
+    campaign = hostile(word)
+    batch = make_label_batch(campaign, settings(), LabelOptions(max_len=2, control_share=0))
+    item = next(item for item in batch.items if item.columns["segment"] == "0")
+    page = fill(batch.template, item.columns)
+    shown = word.replace("\x07", "\ufffd")
+    assert f"<mark>the {html.escape(shown)}</mark>" in page
+    assert page.count("<script") == 1  # the template's own
+    assert page.count("<form") == 1
+    assert item.columns["phrase_1"] == f"the {word}".lower()
+    assert item_question(batch, item)
+
+
+def test_long_pages_are_split_with_a_note(hostile: Callable[[str], Campaign]) -> None:
+    campaign = hostile("x")
+    lines = [f"0 ||| the {letter} {'y' * 30_000} ||| ||| 0 ||| 0-0 1-1" for letter in "abcd"]
+    (campaign.folder.parent / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    batch = make_label_batch(
+        Campaign.open(campaign.folder), settings(), LabelOptions(max_len=2, control_share=0)
+    )
+    assert sorted(item.size for item in batch.items) == [1, 1, 1, 1]
+    assert len(batch.notes) == 3
+    assert {item.columns["phrase_1"] for item in batch.items} == {f"the {letter}" for letter in "abcd"}
+
+
+def test_case_follows_the_database(hostile: Callable[[str], Campaign], tmp_path: Path) -> None:
+    campaign = hostile("House")
+    folder = tmp_path / "keep"
+    where = {name: tmp_path / name for name in ("source", "trees")}
+    kept = create_campaign(folder, **where, nbest=[tmp_path / "nbest"], case="keep")
+    for opened, phrase in ((campaign, "the house"), (kept, "the House")):
+        batch = make_label_batch(opened, settings(), LabelOptions(max_len=2, control_share=0))
+        assert phrase in [item.columns["phrase_1"] for item in batch.items]
+
+
+def test_a_label_given_meanwhile_is_not_asked_again(hostile: Callable[[str], Campaign]) -> None:
+    campaign = hostile("house")
+    with campaign.database(readonly=False) as db:
+        db.add([Judgment("0", Span(0, 2), "The House", Label.YES, "A1")])
+    batch = make_label_batch(campaign, settings(), LabelOptions(max_len=2, control_share=0))
+    assert [item.columns["segment"] for item in batch.items] == ["1"]
+
+
+def test_right_to_left_targets_are_marked_as_such(hostile: Callable[[str], Campaign]) -> None:
+    batch = make_label_batch(
+        hostile("x"), replace(settings(), target_language="ar"), LabelOptions(control_share=0)
+    )
+    page = fill(batch.template, batch.items[0].columns)
+    assert '<p class="text" lang="ar" dir="rtl">' in page
+    assert '<p class="text source" lang="de" dir="ltr">' in page

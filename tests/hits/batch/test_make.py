@@ -1,0 +1,166 @@
+"""Batches made without the command line: what is made, what it costs, and what cannot be made."""
+
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from hits.batch.folder import read_batch
+from hits.batch.make import (
+    BatchOptions,
+    ComparisonQuestions,
+    LabelQuestions,
+    MadeBatch,
+    RankingQuestions,
+    make_batch,
+    price,
+)
+from hits.payment import MIN_WAGE
+from hits.records import Answer, Kind
+from hits.results.answers import Results
+from hits.results.content import Assignment
+from rypt.campaign.folder import Campaign
+from rypt.text import InputError, RyptError
+
+
+@pytest.fixture
+def campaign(demo_campaign, tmp_path):
+    return Campaign.open(shutil.copytree(demo_campaign, tmp_path / "campaign"))
+
+
+@pytest.fixture
+def outputs(campaign, tmp_path):
+    lines = (campaign.folder / "reference.en").read_text().splitlines()
+    files = {name: tmp_path / f"{name}.txt" for name in ("one", "two", "three")}
+    for i, path in enumerate(files.values()):
+        path.write_text("".join(f"{line}{' indeed' * i}\n" for line in lines))
+    return files
+
+
+def test_labels_for_a_sum_in_a_folder_of_the_campaign(campaign):
+    batch = make_batch(campaign, budget="1.00")
+    assert batch.folder == campaign.folder / "batches" / batch.settings.id
+    assert batch.settings.kind is Kind.LABEL
+    assert Decimal("0.8") < batch.price.total <= 1
+    assert batch.price.hits == len(batch.items)
+    read = read_batch(batch.folder)
+    assert (read.settings, read.items, read.template) == (batch.settings, batch.items, batch.template)
+    assert repr(batch) == (
+        f"MadeBatch('{batch.folder}', {len(batch.items)} label hits, {batch.price.answers} answers, "
+        f"${batch.price.total} on the local market)"
+    )
+
+
+def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
+    now = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+    options = BatchOptions(limit=3, title="Short", interface="de", seed=9, assignments=4, wage=Decimal(18))
+    batch = make_batch(campaign.folder, tmp_path / "b", LabelQuestions(max_len=2), options=options, now=now)
+    settings = batch.settings
+    assert (settings.title, settings.interface, settings.seed, settings.assignments) == ("Short", "de", 9, 4)
+    assert settings.created == "2026-05-04T03:02:01Z"
+    assert settings.reward.each == Decimal("0.042")  # $18 an hour, 8.4 seconds
+    assert settings.made == {
+        "campaign": str(campaign.folder),
+        "reference": True,
+        "controls": 0.1,
+        "limit": 3,
+        "wage": "18",
+        "max_len": 2,
+        "alternatives": 10,
+        "punctuation": True,
+        "select": "all",
+    }
+
+
+def test_comparisons_and_rankings(campaign, outputs, tmp_path):
+    options = BatchOptions(limit=5, reference=False)
+    pairs = make_batch(campaign, tmp_path / "pairs", ComparisonQuestions(outputs), options=options)
+    assert (pairs.settings.kind, pairs.settings.assignments, len(pairs.items)) == (Kind.COMPARISON, 3, 6)
+    assert pairs.settings.made["systems"] == [f"{name}={path}" for name, path in outputs.items()]
+    assert "${reference}" not in pairs.template
+    fives = make_batch(
+        campaign, tmp_path / "fives", RankingQuestions(outputs), options=BatchOptions(controls=0.3)
+    )
+    assert (fives.settings.kind, fives.settings.assignments) == (Kind.RANKING, 1)
+    assert "${reference}" in fives.template
+    chosen = ComparisonQuestions(outputs, select="trueskill")
+    some = make_batch(campaign, tmp_path / "some", chosen, options=replace(options, controls=0))
+    assert len(some.items) == 5
+
+
+def test_segment_scores_say_which_comparisons_to_ask_for(campaign, outputs, tmp_path):
+    """Where all segments but one have scores, that one is asked about first: scores count as comparisons."""
+    *scored, unscored = [segment.id for segment in campaign.segments]
+    rows = [f"{system},{segment},{i}" for segment in scored for i, system in enumerate(outputs)]
+    scores = tmp_path / "scores.csv"
+    scores.write_text("system,segment,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    questions = ComparisonQuestions(outputs, "trueskill", (scores,))
+    batch = make_batch(campaign, tmp_path / "b", questions, options=BatchOptions(limit=2, controls=0))
+    assert {item.columns["segment"] for item in batch.items} == {unscored}
+    assert batch.settings.made["scores"] == [str(scores)]
+    counts = tmp_path / "counts"
+    counts.write_text("a b 1 2 3\n", encoding="utf-8")
+    with pytest.raises(RyptError, match="expected segment scores, found comparisons"):
+        make_batch(
+            campaign,
+            tmp_path / "c",
+            ComparisonQuestions(outputs, "trueskill", (counts,)),
+            options=BatchOptions(limit=2),
+        )
+
+
+def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
+    batch = make_batch(campaign, tmp_path / "b", options=BatchOptions(limit=8, market="mturk"))
+    assert (batch.market, batch.price.fees > 0) == ("mturk", True)
+    assert price(batch, market="mturk") == price(tmp_path / "b", market="mturk") == batch.price
+    assert price(batch).fees == 0
+    assert round(price(batch).hours * 3600, 6) == batch.price.answers * Decimal("8.4")
+    assert price(batch, min_wage=MIN_WAGE * 9).warning
+    assert not price(batch).warning
+    with campaign.database(readonly=False) as db:
+        item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
+        for n in range(15):
+            answer = Answer("b", "i", f"H{n}", f"X{n}", "A1", {"label_1": "YES", "label_2": "NO"}, 0, 42)
+            Results(db).add([Assignment(answer, item)])
+    assert round(price(batch, campaign=campaign).hours * 3600, 6) == batch.price.answers * 21
+    later = make_batch(campaign, tmp_path / "later", options=BatchOptions(limit=8))
+    assert later.settings.made["seconds"] == "21.000"
+    assert round(price(later).hours * 3600, 6) == later.price.answers * 21
+
+
+def test_what_cannot_be_made_leaves_nothing_behind(campaign, outputs, tmp_path):
+    folder = tmp_path / "b"
+    comparisons = ComparisonQuestions(outputs)
+    for arguments, message in (
+        ({"budget": "much"}, "expected an amount of dollars such as 25.00 as budget, got 'much'"),
+        ({"budget": "-1"}, "expected an amount of dollars"),
+        (
+            {"budget": "5", "questions": comparisons},
+            "a budget is for labels; a limit makes a comparison batch smaller",
+        ),
+        ({"budget": Decimal("0.01")}, "the smallest batch costs"),
+        ({"questions": LabelQuestions(select="best")}, "expected select as one of all, value, found 'best'"),
+        ({"questions": ComparisonQuestions(outputs, "trueskill")}, "expected a limit"),
+        ({"questions": RankingQuestions({"one": outputs["one"]})}, "at least 2 systems"),
+        ({"options": BatchOptions(interface="tlh")}, "expected a language of the instructions"),
+        ({"options": BatchOptions(controls=0.9)}, "expected a share of controls between 0 and 0.5"),
+    ):
+        with pytest.raises(RyptError, match=message):
+            make_batch(campaign, folder, **arguments)
+        assert not folder.exists()
+    with pytest.raises(RyptError, match="expected select as one of all, trueskill"):
+        ComparisonQuestions(outputs, "value")
+    folder.mkdir()
+    (folder / "x").touch()
+    with pytest.raises(InputError, match="expected a new or empty folder"):
+        make_batch(campaign, folder)
+    assert [path.name for path in folder.iterdir()] == ["x"]
+
+
+def test_a_made_batch_is_a_batch(campaign, tmp_path):
+    batch = make_batch(campaign, tmp_path / "b", options=BatchOptions(limit=2))
+    fewer = replace(batch, items=batch.items[:1])
+    assert isinstance(fewer, MadeBatch)
+    assert price(fewer).hits == 1

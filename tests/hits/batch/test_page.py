@@ -1,0 +1,147 @@
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hits.batch.page import (
+    MAX_QUESTION_BYTES,
+    QUESTION_SCHEMA,
+    check_template,
+    fill,
+    fit,
+    item_question,
+    placeholders,
+    question_xml,
+    split,
+    without_market_parts,
+)
+from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
+from rypt.text import FormatError, RyptError
+
+SETTINGS = BatchSettings("b", Kind.LABEL, "t", "d", "k", RewardRule())
+TEMPLATE = "<form>" + "".join(f"<p ${{hidden_{n}}}>${{text_{n}}}</p>" for n in range(1, 11)) + "</form>"
+LEGAL = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
+
+
+def label_item(texts: list[str], slots: int = 10) -> Item:
+    columns = {
+        "item": "7-3-5-1",
+        "segment": "7",
+        "size": str(len(texts)),
+        "source": "s",
+        "hidden_reference": "",
+    }
+    for n in range(1, slots + 1):
+        there = n <= len(texts)
+        columns |= {
+            f"phrase_{n}": f"phrase {n}" if there else "",
+            f"control_{n}": "YES" if there and n % 2 else "",
+            f"hidden_{n}": "" if there else "hidden disabled",
+            f"text_{n}": texts[n - 1] if there else "",
+        }
+    return Item("7-3-5-1", columns)
+
+
+def test_only_braced_names_are_columns() -> None:
+    template = "$x $$ $(y) ${a} ${ b } ${} ${Input.c} jQuery('$') `${a}`"
+    assert placeholders(template) == ["a", "Input.c"]
+    assert fill(template, {"a": "1", "Input.c": "2"}) == "$x $$ $(y) 1 ${ b } ${} 2 jQuery('$') `1`"
+
+
+@given(st.text(), st.text())
+def test_what_a_column_brings_is_not_looked_at_again(first: str, second: str) -> None:
+    columns = {"a": first + "${b}" + second, "b": "secret"}
+    assert fill("<${a}|${b}>", columns) == f"<{first}${{b}}{second}|secret>"
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(FormatError, match=r"\$\{b\}"):
+        fill("${a} ${b}", {"a": "1"})
+    with pytest.raises(FormatError, match=r"\$\{b\}, and batch.csv"):
+        check_template("<form>${a} ${b}</form>", ["a"])
+    check_template("<form>${a}</form>", ["a"])
+
+
+@pytest.mark.parametrize("template", ["<p>", "<form></form><form ></form>"])
+def test_a_template_is_one_form(template: str) -> None:
+    with pytest.raises(FormatError, match="expected one <form>"):
+        check_template(template, [])
+
+
+@given(
+    st.lists(st.text(LEGAL) | st.sampled_from(["]]>", "]]", ">", "<![CDATA[", "&amp;", "\n"])).map("".join)
+)
+def test_the_question_holds_exactly_the_page(page: str) -> None:
+    root = ET.fromstring(question_xml(page, 600))
+    space = f"{{{QUESTION_SCHEMA}}}"
+    assert root.tag == f"{space}HTMLQuestion"
+    assert [child.tag for child in root] == [f"{space}HTMLContent", f"{space}FrameHeight"]
+    assert (root[0].text or "") == page
+    assert root[1].text == "600"
+
+
+@given(st.text(st.characters()))
+def test_a_page_with_what_xml_cannot_hold_still_becomes_a_question(page: str) -> None:
+    found = ET.fromstring(question_xml(page).encode())[0].text or ""
+    assert len(found) == len(page.replace("\r\n", "\n"))
+    assert found == page or "\ufffd" in found or "\r" in page
+
+
+def test_market_parts_are_taken_out() -> None:
+    page = "a<!-- market -->\n<style>x</style>\n<!-- /market -->\nb<!-- market --><script></script><!-- /market -->c"
+    assert without_market_parts(page) == "abc"
+    assert without_market_parts(page, "<link>") == "a<link>bc"
+    assert without_market_parts("plain") == "plain"
+
+
+def page_bytes(batch: Batch, item: Item) -> int:
+    return len(question_xml(fill(batch.template, item.columns)).encode())
+
+
+def test_a_page_of_exactly_the_most_bytes_passes_and_one_more_does_not() -> None:
+    empty = Batch(SETTINGS, (label_item([""]),), TEMPLATE)
+    room = MAX_QUESTION_BYTES - page_bytes(empty, empty.items[0])
+    whole = replace(empty, items=(label_item(["ü" * (room // 2) + "x" * (room % 2)]),))
+    assert page_bytes(whole, whole.items[0]) == MAX_QUESTION_BYTES
+    assert fit(whole) == whole
+    assert item_question(whole, whole.items[0]).startswith("<HTMLQuestion")
+    over = replace(empty, items=(label_item(["x" * (room + 1)]),))
+    with pytest.raises(RyptError, match=r"item 7-3-5-1: its page takes 65,536 bytes"):
+        item_question(over, over.items[0])
+
+
+def test_a_long_item_is_split_until_it_fits_and_nothing_is_lost() -> None:
+    texts = [letter * 20_000 for letter in "abcdefg"]
+    batch = fit(Batch(SETTINGS, (label_item(texts), label_item(["short"])), TEMPLATE))
+    assert [item.id for item in batch.items] == ["7-3-5-1aa", "7-3-5-1ab", "7-3-5-1b", "7-3-5-1"]
+    assert [item.columns["item"] for item in batch.items] == [item.id for item in batch.items]
+    seen = []
+    for item in batch.items[:-1]:
+        assert page_bytes(batch, item) <= MAX_QUESTION_BYTES
+        for n in range(1, 11):
+            used = n <= item.size
+            assert item.columns[f"hidden_{n}"] == ("" if used else "hidden disabled")
+            assert bool(item.columns[f"text_{n}"]) == bool(item.columns[f"phrase_{n}"]) == used
+            if used:
+                seen.append(tuple(item.columns[f"{name}_{n}"] for name in ("phrase", "control", "text")))
+    assert seen == [(f"phrase {n}", "YES" if n % 2 else "", texts[n - 1]) for n in range(1, 8)]
+    assert len(batch.notes) == 2
+    assert all("split in two" in note for note in batch.notes)
+    assert batch.items[-1] == label_item(["short"])
+
+
+def test_one_alternative_too_long_is_left_out_with_a_note() -> None:
+    batch = fit(Batch(SETTINGS, (label_item(["x" * 70_000]), label_item(["short"])), TEMPLATE))
+    assert [item.size for item in batch.items] == [1]
+    assert "left out" in batch.notes[0]
+    with pytest.raises(RyptError, match="shorten the template"):
+        fit(Batch(SETTINGS, (label_item(["x" * 70_000]),), TEMPLATE))
+
+
+@given(st.integers(2, 10))
+def test_halves_are_even(size: int) -> None:
+    halves = split(label_item([str(n) for n in range(size)]))
+    assert [half.size for half in halves] == [(size + 1) // 2, size // 2]
+    assert all(half.columns["hidden_reference"] == "" for half in halves)
