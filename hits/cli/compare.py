@@ -9,7 +9,6 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
-from hits.records import same_text_note
 from rypt.console import JSON, QUIET, colours_wanted, progress, talk, watcher
 
 if TYPE_CHECKING:
@@ -266,7 +265,7 @@ def compare(
         made = _rated_campaign(ratings, folder, quiet=quiet)
         campaign, scores = made.campaign, str(made.scores)
         judged_only = tuple(dict.fromkeys((*made.judged_only, *judged_only)))
-    from hits.batch.make import BatchOptions
+    from hits.batch.options import BatchOptions
     from hits.compare.metrics import compare_metrics
     from hits.compare.scores import HeldOutScores, compare_by_scores
 
@@ -474,8 +473,6 @@ def _print_report(
 
 def _print_batch(folder: str, batch: "MadeBatch", *, quiet: bool) -> None:
     tell_notes(batch, quiet=quiet)
-    if batch.identical:
-        talk(f"note: {same_text_note(len(batch.identical))}", quiet=quiet)
     tell_price(batch, batch.price, batch.market, what=f"{folder}: ")
     talk(f"next: rypt hits publish {folder}", quiet=quiet)
 

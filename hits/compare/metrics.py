@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import combinations
 
-from hits.batch.make import BatchOptions, MadeBatch, make_batch
+from hits.batch.make import MadeBatch, make_batch
+from hits.batch.options import BatchOptions
 from hits.compare.page import PageFacts, write_picks_page
-from hits.compare.picks import Disagreement, PickQuestions, Picks, disagreements, texts_of
+from hits.compare.picks import Disagreement, Picks, disagreements, texts_of
 from hits.compare.plot import plot_preferences
 from hits.compare.preferences import Preferences, read_preferences
 from hits.compare.tables import beside, preference_line, preference_tables
 from hits.compare.words import legend
 from hits.payment import MIN_WAGE
+from hits.records import Kind
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
@@ -142,7 +144,6 @@ class MetricComparison:
         Segments with a pick that no metric decided are left out: several candidates are tied at the top, or RYPT has no
         label of the segment to choose by. A note says how many.
         """
-        wage = MIN_WAGE if options.wage is None else options.wage
         tied, unlabelled = self._undecided()
         picks = {
             name: {segment: pick for segment, pick in picks.items() if segment not in tied | unlabelled}
@@ -153,9 +154,14 @@ class MetricComparison:
             raise RyptError(
                 f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask"
             )
-        made = make_batch(
-            self.campaign, folder, PickQuestions(picks, self.judged_only), options=replace(options, wage=wage)
+        options = replace(
+            options,
+            kind=Kind.COMPARISON,
+            outputs={name: texts_of(chosen) for name, chosen in picks.items()},
+            wage=MIN_WAGE if options.wage is None else options.wage,
         )
+        record = {"judged_only": list(self.judged_only)} if self.judged_only else {}
+        made = make_batch(self.campaign, folder, options, record=record)
         if not tied and not unlabelled:
             return made
         note = f"{len(tied | unlabelled)} segments are left out, whose picks are undecided: {why}"

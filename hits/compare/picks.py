@@ -1,12 +1,10 @@
-"""Two metrics' picks beside each other: where they differ, and the batch that asks people which is better."""
+"""Two metrics' picks beside each other: where they differ."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from hits.batch.make import BatchOptions, first_references
-from hits.batch.systems import make_comparison_batch, same_text
-from hits.records import Batch, BatchSettings, Kind
+from hits.batch.make import first_references
+from hits.batch.systems import same_text
 from rypt.campaign.folder import Campaign
 from rypt.records import Candidate
 from rypt.scoring.percolation import NO
@@ -65,27 +63,3 @@ def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
             phrase = phrase_of(span, links, candidate.tokens)
             wrong |= set(phrase.positions) if phrase else set()
     return wrong
-
-
-@dataclass(frozen=True, slots=True)
-class PickQuestions:
-    """Which of two metrics' picks is better, two metrics by two; a metric is a system in the answers."""
-
-    kind: ClassVar[Kind] = Kind.COMPARISON
-    picks: Mapping[str, Picks]
-    judged_only: tuple[str, ...] = ()
-
-    def record(self, campaign: Campaign) -> Mapping[str, object]:
-        """The metrics, and the systems that were not picked from."""
-        return {"metrics": list(self.picks), "judged_only": list(self.judged_only) or None}
-
-    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
-        """The batch of comparisons."""
-        return make_comparison_batch(
-            campaign.segments,
-            {name: texts_of(picks) for name, picks in self.picks.items()},
-            settings,
-            references=first_references(campaign) if options.reference else None,
-            control_share=options.controls,
-            limit=options.limit,
-        )
