@@ -1,44 +1,31 @@
 """How fast the local market takes answers: durable submissions a second beside the same server's static page.
 
     python bench/market.py [--workers 8] [--hits 150]
-    python bench/market.py --growth
 
 One server on loopback, one run. A submission is the whole request of a worker: cookie and form checked, the page's
 answers checked, one commit with the answer forced to disk, the next hit accepted in a second commit, then the
-redirect to it. The goal is a ratio of at least 1:5. ``--growth`` publishes and collects 500 and 5,000 hits with three
-assignments each, through the client, and prints how time and memory grow.
+redirect to it. The goal is a ratio of at least 1:5.
 """
 
 import argparse
 import http.client
 import json
 import re
-import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
 
-from hits.batch.folder import new_settings, read_batch, write_batch
 from hits.batch.page import question_xml
-from hits.batch.systems import make_comparison_batch
-from hits.market.client import connect
-from hits.market.collect import collect_into
-from hits.market.publish import publish
-from hits.records import Kind
-from hits.results.answers import Results
 from hits.server.store.hits import NewHit
 from hits.server.store.records import HitProperties
 from hits.server.store.store import Store
-from rypt.database.judgments import JudgmentDatabase
-from rypt.records import Segment
 
 RADIO = '<fieldset><p>{text}</p><label><input type="radio" name="label_{n}" value="YES" required>YES</label></fieldset>'
 SERVE = """
@@ -121,69 +108,13 @@ def rate(clients: list[Client], action: Callable[[Client], None], count: int) ->
     return len(clients) * count / (perf_counter() - start)
 
 
-def growth(sizes: tuple[int, ...] = (500, 5000), assignments: int = 3) -> None:
-    """Publish and collect batches of comparisons through boto3; the workers' part is done in the store."""
-    first = None
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            segments = [Segment(str(i), f"Satz {i}") for i in range(size)]
-            outputs = {
-                system: {s.id: f"sentence {s.id} by {system}" for s in segments} for system in ("x", "y")
-            }
-            settings = new_settings(Kind.COMPARISON, seed=1, now=datetime.now(UTC), assignments=assignments)
-            write_batch(folder / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
-            batch = read_batch(folder / "batch")
-            with subprocess.Popen(
-                [sys.executable, "-c", SERVE, name], stdout=subprocess.PIPE, text=True
-            ) as process:
-                assert process.stdout is not None
-                info = json.loads(process.stdout.readline())
-                market = connect(info["endpoint_url"], info["access_key"], info["secret_key"], "local")
-                start = perf_counter()
-                publish(batch, market)
-                published = perf_counter() - start
-                answer_all(folder, assignments)
-                start = perf_counter()
-                with JudgmentDatabase(folder / "judgments.db") as db:
-                    added = collect_into(Results(db), batch, folder / "batch", market)
-                collected = perf_counter() - start
-                process.terminate()
-        assert added.comparisons == size * assignments
-        client, server = (
-            resource.getrusage(who).ru_maxrss / 1024
-            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        )
-        first = first or (published / size, collected / size)
-        print(
-            f"{size} hits × {assignments}: publish {published:.1f} s ({1000 * published / size:.1f} ms a hit, "
-            f"{published / size / first[0]:.2f} times), collect {collected:.1f} s ({1000 * collected / size:.1f} ms a "
-            f"hit, {collected / size / first[1]:.2f} times); at most {client:.0f} MB in the client, {server:.0f} MB in "
-            "the server",
-            flush=True,
-        )
-
-
-def answer_all(folder: Path, workers: int) -> None:
-    now = int(time())
-    with Store(folder / "market.db") as store:
-        for number in range(workers):
-            worker = store.people.invite(f"worker {number}", now).worker.id
-            while (assignment := store.open_hits.accept_next(worker, "", now)) is not None:
-                store.work.submit(assignment, worker, {"choice": "A"}, now + 9)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--hits", type=int, default=150, help="submissions of each worker")
-    parser.add_argument("--growth", action="store_true", help="publish and collect 500 and 5,000 hits")
     options = parser.parse_args()
-    if options.growth:
-        growth()
-        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tokens = fill_market(folder, options.workers, options.hits)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
-from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Choice, Item, Kind
+from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Choice, Kind
 from rypt.records import Label
 from rypt.text import FormatError
 
@@ -39,10 +39,8 @@ class KindRules:
 
     ``unit`` is one answer in words, ``seconds`` its time until times were measured. An item that has all columns of
     ``known_by``, and a value in at least one of them, is of this kind. ``assignments`` is the default number of workers
-    per item; with ``campaign_assignments`` that of the campaign takes its place. ``columns`` are those that programs
-    need; ``check`` raises a `FormatError` for a row that cannot be asked. ``can_be_split`` says whether an item that is
-    too long may be split in two. ``answers`` are those that a worker can click, for the reports on workers; rankings
-    are read as comparisons.
+    per item. ``columns`` are those that programs need; ``check`` raises a `FormatError` for a row that cannot be asked.
+    ``answers`` are those that a worker can click, for the reports on workers; rankings are read as comparisons.
     """
 
     unit: str
@@ -51,8 +49,6 @@ class KindRules:
     seconds: Decimal
     columns: tuple[str, ...]
     check: Callable[[Row], None]
-    can_be_split: Callable[[Item], bool]
-    campaign_assignments: bool = False
     answers: Mapping[str, AnswerWords] = field(default_factory=dict)
 
 
@@ -132,11 +128,9 @@ KINDS: Mapping[Kind, KindRules] = {
         unit="label",
         known_by=("phrase_1",),
         assignments=1,
-        campaign_assignments=True,
         seconds=Decimal("8.4"),  # the paper's
         columns=("item", "segment", "start", "stop", "size", "phrase_1", "control_1"),
         check=_check_label,
-        can_be_split=lambda item: item.size > 1,
         answers=LABELS,
     ),
     Kind.COMPARISON: KindRules(
@@ -146,7 +140,6 @@ KINDS: Mapping[Kind, KindRules] = {
         seconds=Decimal(30),
         columns=("item", "segment", "system_a", "system_b", "candidate_a", "candidate_b", "control"),
         check=_check_comparison,
-        can_be_split=lambda item: False,
         answers=SIDES,
     ),
     Kind.RANKING: KindRules(
@@ -156,8 +149,6 @@ KINDS: Mapping[Kind, KindRules] = {
         seconds=Decimal(15),  # a candidate
         columns=("item", "segment", "size", "system_1", "system_2", "control"),
         check=_check_ranking,
-        # each half needs two candidates, and a control both of those that it is about
-        can_be_split=lambda item: item.size >= 4 and not item.columns.get("control"),
         answers=SIDES,
     ),
 }

@@ -183,7 +183,6 @@ class Batch:
     settings: BatchSettings
     items: tuple[Item, ...]
     template: str
-    identical: tuple[IdenticalPair, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     folder: Path | None = field(default=None, compare=False)
     training: tuple[Item, ...] = ()

@@ -17,6 +17,7 @@ from rypt.texts.alignment import Links
 from rypt.texts.phrases import linked_positions
 
 TRIES = 50
+CONFIDENT = 2  # the weight of votes that agree, from which a label is repeated as a control
 
 
 def control_count(asked: int, share: float) -> int:
@@ -30,9 +31,9 @@ def control_count(asked: int, share: float) -> int:
     return max(1, round(asked * share / (1 - share))) if share and asked else 0
 
 
-def confident_label(votes: Votes, least: float) -> Label | None:
-    """YES or NO when all who judged said so and their weights add up to ``least``, else None."""
-    if votes.not_sure or (votes.yes and votes.no) or votes.yes + votes.no < least:
+def confident_label(votes: Votes) -> Label | None:
+    """YES or NO when all who judged said so and their weights add up to `CONFIDENT`, else None."""
+    if votes.not_sure or (votes.yes and votes.no) or votes.yes + votes.no < CONFIDENT:
         return None
     return Label.YES if votes.yes else Label.NO if votes.no else None
 

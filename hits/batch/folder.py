@@ -1,8 +1,7 @@
 """Batch folders: ``batch.toml``, ``batch.csv`` and ``template.html``, written whole or not at all and read strictly.
 
 ``batch.csv`` and ``template.html`` are what the requester's web site took: UTF-8 with a header, quoted by RFC 4180, and
-an HTML page with ``${column}``. ``identical.csv`` lists the comparisons that need no question (see `IdenticalPair`),
-``training.csv`` controls to practise on.
+an HTML page with ``${column}``. ``training.csv`` has controls to practise on.
 
 Cells are written as they are, for a changed phrase would no longer be the database's key. Those that hold HTML never
 begin like a formula (`hits.batch.markup.safe_cell`); those that only programs read may, so open the file in a
@@ -27,11 +26,10 @@ from hits.batch.page import check_template, placeholders, read_interface
 from hits.kinds import KINDS
 from hits.payment import fair_rule
 from hits.qualifications import qualifications_table, read_qualifications
-from hits.records import DAY, Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
+from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line, new_folder, read_bytes
 
-__all__ = ["new_settings", "read_batch", "write_batch"]
 PUBLISHED = (
     "published.*.jsonl"  # files of a batch folder that record its hits on a market (`hits.market.ledger`)
 )
@@ -46,13 +44,8 @@ def new_settings(
     target_language: str = "",
     interface: str = "en",
     title: str | None = None,
-    description: str | None = None,
-    keywords: str | None = None,
     reward: RewardRule | None = None,
     assignments: int | None = None,
-    duration: int = 30 * 60,
-    lifetime: int = 14 * DAY,
-    auto_approval: int = 7 * DAY,
     made: Mapping[str, object] | None = None,
     id: str | None = None,
 ) -> BatchSettings:
@@ -65,13 +58,10 @@ def new_settings(
         id=id or secrets.token_hex(6),
         kind=kind,
         title=plain(title or texts["title"]),
-        description=plain(description or texts["description"]),
-        keywords=plain(texts["keywords"] if keywords is None else keywords),
+        description=plain(texts["description"]),
+        keywords=plain(texts["keywords"]),
         reward=reward or fair_rule(kind),
         assignments=assignments or KINDS[kind].assignments,
-        duration=duration,
-        lifetime=lifetime,
-        auto_approval=auto_approval,
         seed=seed,
         source_language=source_language,
         target_language=target_language,
@@ -118,9 +108,6 @@ def _files(batch: Batch) -> dict[str, bytes]:
         BATCH_CSV: _csv(header, (list(item.columns.values()) for item in batch.items)),
         TEMPLATE: batch.template.encode(),
     }
-    if batch.identical:
-        rows = [(pair.segment, pair.system_a, pair.system_b) for pair in batch.identical]
-        files[IDENTICAL_CSV] = _csv(list(IdenticalPair.__slots__), rows)
     if batch.training:
         names = list(batch.training[0].columns)
         files[TRAINING_CSV] = _csv(names, (list(item.columns.values()) for item in batch.training))
@@ -152,7 +139,7 @@ def _toml(settings: BatchSettings) -> str:
     return tomli_w.dumps(values)
 
 
-BATCH_TOML, BATCH_CSV, TEMPLATE, IDENTICAL_CSV = "batch.toml", "batch.csv", "template.html", "identical.csv"
+BATCH_TOML, BATCH_CSV, TEMPLATE = "batch.toml", "batch.csv", "template.html"
 TRAINING_CSV = "training.csv"
 MAX_ITEM_ID = 128
 OPTIONAL = frozenset(
@@ -176,15 +163,10 @@ def read_batch(folder: PathLike) -> Batch:
         check_template(template, items[0].columns)
     except FormatError as error:
         raise InputError(place / TEMPLATE, _line_of_unknown(template, items[0].columns), str(error)) from None
-    identical: tuple[IdenticalPair, ...] = ()
-    if (place / IDENTICAL_CSV).exists():
-        needed = IdenticalPair.__slots__
-        rows = _read_rows(place / IDENTICAL_CSV, needed)
-        identical = tuple(IdenticalPair(*(row[name] for name in needed)) for _, row in rows)
     training: tuple[Item, ...] = ()
     if (place / TRAINING_CSV).exists():
         training = tuple(_read_items(place / TRAINING_CSV, settings.kind))
-    return Batch(settings, items, template, identical, folder=place, training=training)
+    return Batch(settings, items, template, folder=place, training=training)
 
 
 def _line_of_unknown(template: str, columns: Mapping[str, str]) -> int | None:

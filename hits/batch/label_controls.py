@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -25,7 +24,7 @@ DONORS = 20  # candidates of a segment that lend words: enough to choose from, h
 class LabelControls:
     """Finds controls for the constituents of a batch and puts them on its pages.
 
-    ``queries`` are all phrases of the frontier, labelled or not; ``given`` the votes on those that are; ``verified``
+    ``queries`` are all phrases of the frontier, labelled or not; ``votes`` those on the labelled ones; ``verified``
     what a person said of parts of references (`hits.batch.label_controls`).
     """
 
@@ -33,20 +32,17 @@ class LabelControls:
         self,
         queries: Sequence[Query],
         candidates: Iterable[Candidate],
-        given: Mapping[Key, Votes],
+        votes: Mapping[Key, Votes],
         references: ReferenceParts,
-        *,
-        confident: float,
+        verified: Mapping[Key, Label],
         case: str,
-        rng: np.random.Generator,
-        verified: Mapping[Key, Label] = MappingProxyType({}),
     ) -> None:
         self.accepted: dict[Place, list[str]] = {}
         for (segment, span, phrase), label in verified.items():
             if label is Label.YES and has_content(phrase):
                 self.accepted.setdefault((segment, span), []).append(phrase)
-        self.places, self.given, self.references = by_place(queries), given, references
-        self.confident, self.case, self.rng = confident, case, rng
+        self.places, self.votes, self.references = by_place(queries), votes, references
+        self.case = case
         texts: dict[str, list[list[str]]] = {}
         for candidate in candidates:
             lent = texts.setdefault(candidate.segment, [])
@@ -54,21 +50,21 @@ class LabelControls:
                 lent.append(candidate.tokens)
         self.donors = Donors(texts)
         self.known: dict[Place, set[str]] = {}
-        for segment, span, phrase in given:
+        for segment, span, phrase in votes:
             self.known.setdefault((segment, span), set()).add(phrase)
 
-    def add(self, pages: list[Page], count: int, room: int) -> list[str]:
+    def add(self, pages: list[Page], count: int, room: int, rng: np.random.Generator) -> list[str]:
         """Put ``count`` controls on pages, of at most ``room`` alternatives, or on pages of their own.
 
         The notes say what could not be done.
         """
         wanted = {Label.YES: count // 2, Label.NO: count - count // 2}
-        order = [int(i) for i in self.rng.permutation(len(pages))]
+        order = [int(i) for i in rng.permutation(len(pages))]
         mixed = [pages[i] for i in order]
         notes = []
         for label, number in wanted.items():
-            wanted[label] -= self._on_pages(mixed, wanted[label], room, [label])
-            wanted[label] -= self._on_own_pages(pages, wanted[label], room, label)
+            wanted[label] -= self._on_pages(mixed, wanted[label], room, [label], rng)
+            wanted[label] -= self._on_own_pages(pages, wanted[label], room, label, rng)
             made = number - wanted[label]
             if number and 2 * made < number:
                 advice = (
@@ -78,46 +74,50 @@ class LabelControls:
                 what = f"only {many}" if made else f"no control expects {label}"
                 notes.append(f"{what}: there was nothing to make {'more' if made else 'it'} from{advice}")
         missing = sum(wanted.values())
-        missing -= self._on_pages(mixed, missing, room, list(wanted))
+        missing -= self._on_pages(mixed, missing, room, list(wanted), rng)
         if missing:
             notes.append(f"only {count - missing} of {plural(count, 'control')} could be made")
         return notes
 
-    def _on_pages(self, pages: Sequence[Page], count: int, room: int, labels: Sequence[Label]) -> int:
+    def _on_pages(
+        self, pages: Sequence[Page], count: int, room: int, labels: Sequence[Label], rng: np.random.Generator
+    ) -> int:
         """Add controls that expect one of these labels, one per page in each round; how many were added."""
         added, before = 0, -1
         while added < count and added > before:
             before = added
             for place, page in pages:
-                made = self._control(place, page, labels) if added < count and len(page) < room else None
+                made = self._control(place, page, labels, rng) if added < count and len(page) < room else None
                 if made:
                     page.append(made)
                     added += 1
         return added
 
     def _control(
-        self, place: Place, page: Sequence[Alternative], labels: Sequence[Label]
+        self, place: Place, page: Sequence[Alternative], labels: Sequence[Label], rng: np.random.Generator
     ) -> Alternative | None:
         """A control for a page, of a random kind among the possible ones."""
         shown = {alternative.phrase for alternative in page}
         reference = self._known_yes(place)
         possible = [*self._repeats(place), *([reference] if reference else [])]
-        if Label.NO in labels and (damaged := self._damaged(place, page)):
+        if Label.NO in labels and (damaged := self._damaged(place, page, rng)):
             possible.append(damaged)
         possible = [made for made in possible if made.expected in labels and made.phrase not in shown]
         kinds = sorted({str(made.kind) for made in possible})
         if not kinds:
             return None
-        kind = kinds[int(self.rng.integers(len(kinds)))]
+        kind = kinds[int(rng.integers(len(kinds)))]
         choices = [made for made in possible if made.kind == kind]
-        return choices[int(self.rng.integers(len(choices)))]
+        return choices[int(rng.integers(len(choices)))]
 
-    def _on_own_pages(self, pages: list[Page], count: int, room: int, label: Label) -> int:
+    def _on_own_pages(
+        self, pages: list[Page], count: int, room: int, label: Label, rng: np.random.Generator
+    ) -> int:
         """Pages of controls alone: repeats of constituents that nothing else is asked about, else references."""
         taken = {place for place, _ in pages}
         places = list(self.places) if count > 0 else []
         made = 0
-        for i in self.rng.permutation(len(places)):
+        for i in rng.permutation(len(places)):
             place = places[i]
             controls = [] if place in taken else [r for r in self._repeats(place) if r.expected is label]
             reference = self._known_yes(place) if label is Label.YES and not controls else None
@@ -133,8 +133,8 @@ class LabelControls:
         """Phrases of a constituent on which workers agreed."""
         repeats = []
         for query in self.places.get(place, []):
-            votes = self.given.get((*place, query.phrase))
-            label = confident_label(votes, self.confident) if votes else None
+            votes = self.votes.get((*place, query.phrase))
+            label = confident_label(votes) if votes else None
             if label:
                 repeats.append(
                     Alternative(query.phrase, query.example, query.positions, label, ControlKind.REPEAT)
@@ -162,20 +162,22 @@ class LabelControls:
         return None
 
     def _undisputed(self, place: Place, phrase: str) -> bool:
-        votes = self.given.get((*place, phrase))
+        votes = self.votes.get((*place, phrase))
         return not (votes and (votes.no or votes.not_sure))
 
-    def _damaged(self, place: Place, page: Sequence[Alternative]) -> Alternative | None:
+    def _damaged(
+        self, place: Place, page: Sequence[Alternative], rng: np.random.Generator
+    ) -> Alternative | None:
         """A candidate in which words of another segment took the place of the phrase."""
         hosts = [a for a in page if a.whole and a.expected is None and any(map(str.isalnum, a.phrase))]
         if not hosts:
             return None
-        host = hosts[int(self.rng.integers(len(hosts)))]
+        host = hosts[int(rng.integers(len(hosts)))]
         tokens = tokenize(host.candidate)
         phrases = self._phrases(place) | {alternative.phrase for alternative in page}
         avoid = {word for phrase in phrases for word in tokenize(phrase)}
         avoid |= {*tokens, *tokenize(self.references.texts.get(place[0], ""))}
-        words = self.donors.words(len(host.positions), place[0], avoid, self.rng)
+        words = self.donors.words(len(host.positions), place[0], avoid, rng)
         if words is None:
             return None
         start = host.positions[0]

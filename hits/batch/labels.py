@@ -6,205 +6,111 @@ without a label are asked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
 
 import numpy as np
 
-from hits.batch.alternatives import Alternative, Page, Place, ReferenceParts, by_place, has_words, pages_of
+from hits.batch.alternatives import (
+    Alternative,
+    Page,
+    Place,
+    ReferenceParts,
+    by_place,
+    has_words,
+    pages_of,
+    read_reference_links,
+)
 from hits.batch.controls import control_count
 from hits.batch.label_controls import LabelControls, read_verified
 from hits.batch.markup import extract, highlight, language_columns
-from hits.batch.page import batch_template, fit, read_interface
+from hits.batch.options import BatchOptions
+from hits.batch.page import batch_template, read_interface, without_long_pages
 from hits.batch.systems import short_name
-from hits.payment import NO_FEES, Fees, price
+from hits.payment import fees_of, price
 from hits.records import MAX_ALTERNATIVES, Batch, BatchSettings, Item, Kind
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile
-from rypt.options import check_option
-from rypt.records import Label, Query, Segment, Span, Votes
-from rypt.scoring.queries import Key, QueryLimits, queries
+from rypt.records import Label, Query, Votes
+from rypt.scoring.queries import Key, queries
 from rypt.text import RyptError, tokenize
-from rypt.texts.alignment import Links
-
-SELECTIONS = ("all", "value")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelOptions:
-    """Options of a label batch.
+def make_label_batch(campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
+    """Make a batch for the labels that a campaign lacks, with controls; the settings' seed decides what is random.
 
-    ``limit`` is the maximum number of items besides controls; those whose answers serve the most candidates are taken,
-    or with ``select`` "value" the most valuable ones (`rypt.scoring.value`); ``labels`` is the maximum number of
-    questions. Constituents without a letter or digit serve many candidates and teach little: they come last, and are
-    not asked about without ``punctuation``. A label is repeated as a control when votes of at least the weight
-    ``confident`` agree on it. With ``severity`` workers say how bad a NO is, with ``blank`` they may leave a label out.
-    ``training`` is the number of controls to practise on.
+    Without ``limit``, ``labels`` and ``budget`` every phrase of the frontier is asked that has no label. Otherwise
+    those that serve the most candidates are taken, punctuation last, or the most valuable ones.
     """
-
-    max_len: int = 4
-    alternatives: int = MAX_ALTERNATIVES
-    reference: bool = True
-    control_share: float = 0.1
-    confident: float = 2
-    limit: int | None = None
-    labels: int | None = None
-    select: str = "all"
-    punctuation: bool = True
-    severity: bool = False
-    blank: bool = False
-    training: int = 0
-    limits: QueryLimits = field(default_factory=QueryLimits)
-
-    def __post_init__(self) -> None:
-        check_option("select", self.select, SELECTIONS)
-        if not 1 <= self.alternatives <= MAX_ALTERNATIVES:
-            raise RyptError(
-                f"expected 1 to {MAX_ALTERNATIVES} alternatives an item, found {self.alternatives}"
-            )
-        for name, number in (("max_len", self.max_len), ("limit", self.limit), ("labels", self.labels)):
-            if number is not None and number < 1:
-                raise RyptError(f"expected {name} of at least 1, found {number}")
-
-
-def make_label_batch(
-    campaign: Campaign,
-    settings: BatchSettings,
-    options: LabelOptions | None = None,
-    *,
-    reference_links: Sequence[Links] | None = None,
-    votes: Iterable[Votes] | None = None,
-    verified: Mapping[Key, Label] | None = None,
-    budget: Decimal | None = None,
-    fees: Fees = NO_FEES,
-) -> Batch:
-    """Make a batch for the labels that a campaign lacks, with controls; random choices depend on the settings' seed.
-
-    ``reference_links`` (see `hits.batch.alternatives.read_reference_links`) let the reference's part be highlighted.
-    ``votes`` are the labels that count as given, by default all in the campaign's database; ``verified`` the parts of
-    references that a person verified, by default those in the campaign's folder. With a ``budget`` in
-    dollars, fees included, the batch is made smaller until it costs no more.
-    """
-    options = options or LabelOptions()
+    options = options.with_defaults(campaign)
     with campaign.database() as db:
-        given = {(v.segment, v.span, v.phrase): v for v in (db.votes() if votes is None else votes)}
+        votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         case = db.case
-    frontier = queries(
-        campaign.trees, campaign.candidates, max_len=options.max_len, limits=options.limits, case=case
-    )
-    open_ = [
-        query
-        for query in frontier
-        if (query.segment, query.span, query.phrase) not in given
-        and (options.punctuation or has_words(query))
-    ]
-    if not open_:
-        raise RyptError(
-            f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label"
-        )
-    if options.select == "value":
-        asked = worthwhile(campaign, open_, votes=settings.assignments)
-        if not asked:
-            raise RyptError(
-                "nothing to ask: no answer would change which candidates are best "
-                "(--select all asks the rest)"
-            )
-    else:
-        asked = open_ if budget is None and options.labels is None else _by_use(open_)
-    references = ReferenceParts(campaign, reference_links)
-    known = read_verified(campaign) if verified is None else verified
+    max_len = options.max_len or campaign.scoring.max_len
+    frontier = queries(campaign.trees, campaign.candidates, max_len=max_len, case=case)
+    asked = _unlabelled(campaign, frontier, votes, settings, options)
+    links = options.reference_alignment and read_reference_links(options.reference_alignment, campaign)
+    references = ReferenceParts(campaign, links or None)
+    controls = LabelControls(frontier, campaign.candidates, votes, references, read_verified(campaign), case)
+    page = LabelPage(campaign, settings, options, references if options.reference else None)
 
     def build(count: int) -> Batch:
         rng = np.random.default_rng(settings.seed)
-        pages = pages_of(by_place(asked[:count]), options.alternatives, options.limit)
-        controls = LabelControls(
-            frontier,
-            campaign.candidates,
-            given,
-            references,
-            confident=options.confident,
-            case=case,
-            rng=rng,
-            verified=known,
-        )
-        wanted = control_count(sum(len(page) for _, page in pages), options.control_share)
-        notes = controls.add(pages, wanted, options.alternatives)
-        shown = references if options.reference else None
-        return _batch(
-            campaign, settings, pages, shown, notes, rng, severity=options.severity, blank=options.blank
-        )
+        pages = pages_of(by_place(asked[:count]), page.slots, options.limit)
+        wanted = control_count(sum(len(alternatives) for _, alternatives in pages), options.controls)
+        notes = controls.add(pages, wanted, page.slots, rng)
+        return page.batch(pages, notes, rng)
 
-    batch = _affordable(build, min(len(asked), options.labels or len(asked)), budget, fees)
+    batch = _affordable(build, min(len(asked), options.labels or len(asked)), options)
     if not options.training:
         return batch
     pages = pages_of(by_place(frontier), 1)
-    rng = np.random.default_rng([settings.seed, 1])
-    controls = LabelControls(
-        frontier,
-        campaign.candidates,
-        given,
-        references,
-        confident=options.confident,
-        case=case,
-        rng=rng,
-        verified=known,
-    )
-    controls.add(pages, 20 * options.training, options.alternatives)
-    return with_training(batch, campaign, pages, options.training, references if options.reference else None)
-
-
-def with_training(
-    batch: Batch, campaign: Campaign, pages: Sequence[Page], count: int, references: ReferenceParts | None
-) -> Batch:
-    """The batch with controls to practise on: YES and NO in turn, none that the batch itself has."""
-    used = {
-        (item.columns["segment"], item.columns[f"phrase_{n}"])
-        for item in batch.items
-        for n in range(1, item.size + 1)
-        if item.columns[f"control_{n}"]
-    }
-    known = [
-        (place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used
-    ]
-    kinds = [[each for each in known if each[1].expected is label] for label in (Label.YES, Label.NO)]
-    in_turn = [each for pair in zip_longest(*kinds) for each in pair if each is not None]
-    mixed = _of_many_segments(in_turn, count)
-    if len(mixed) < count:
-        note = f"only {len(mixed)} of {count} controls to practise on could be made"
+    controls.add(pages, 20 * options.training, page.slots, np.random.default_rng([settings.seed, 1]))
+    training = _training(batch, pages, options.training)
+    if len(training) < options.training:
+        note = f"only {len(training)} of {options.training} controls to practise on could be made"
         batch = replace(batch, notes=(*batch.notes, note))
-    slots = len([name for name in batch.items[0].columns if name.startswith("phrase_")])
-    segments = {segment.id: segment for segment in campaign.segments}
-    shown = references if references and references.texts else None
-    items = [
-        _item(segments[place[0]], place[1], number, [a], slots, batch.settings, shown)
-        for number, (place, a) in enumerate(mixed, start=1)
+    slots = max(item.size for item in batch.items)
+    items = [page.item(place, number, [a], slots) for number, (place, a) in enumerate(training, start=1)]
+    return replace(batch, training=tuple(items))
+
+
+def _unlabelled(
+    campaign: Campaign,
+    frontier: Sequence[Query],
+    votes: Mapping[Key, Votes],
+    settings: BatchSettings,
+    options: BatchOptions,
+) -> Sequence[Query]:
+    """The questions of the frontier without a label; where not all are asked, the most useful first."""
+    unlabelled = [
+        query
+        for query in frontier
+        if (query.segment, query.span, query.phrase) not in votes
+        and (options.punctuation or has_words(query))
     ]
-    return replace(batch, training=tuple(replace(item, id=item.columns["item"]) for item in items))
+    if not unlabelled:
+        message = f"nothing to ask: every phrase of the frontier (max_len {options.max_len}) has a label"
+        raise RyptError(message)
+    if options.select == "value":
+        valuable = worthwhile(campaign, unlabelled, votes=settings.assignments)
+        if not valuable:
+            message = "nothing to ask: no answer would change which candidates are best (--select all asks the rest)"
+            raise RyptError(message)
+        return valuable
+    if options.budget is None and options.labels is None:
+        return unlabelled
+    return sorted(unlabelled, key=lambda query: (not has_words(query), -query.candidates))
 
 
-def _of_many_segments(
-    controls: Sequence[tuple[Place, Alternative]], count: int
-) -> list[tuple[Place, Alternative]]:
-    """The first controls of as many segments, YES and NO in turn, filled up with others of the same segments."""
-    labels = [Label.YES, Label.NO]
-    chosen: list[tuple[Place, Alternative]] = []
-    for each in controls:
-        seen = {place[0] for place, _ in chosen}
-        if len(chosen) < count and each[0][0] not in seen and each[1].expected is labels[len(chosen) % 2]:
-            chosen.append(each)
-    return [*chosen, *(each for each in controls if each not in chosen)][:count]
-
-
-def _by_use(asked: Sequence[Query]) -> list[Query]:
-    """Queries that serve the most candidates first; those about punctuation last."""
-    return sorted(asked, key=lambda query: (not has_words(query), -query.candidates))
-
-
-def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | None, fees: Fees) -> Batch:
+def _affordable(build: Callable[[int], Batch], count: int, options: BatchOptions) -> Batch:
     """The batch with the most questions that costs no more than the budget, or nearly the most."""
-    batch = build(count)
-    while budget is not None and (cost := price(batch, fees=fees).total) > budget:
+    batch, fees = build(count), fees_of(options.market)
+    if options.budget is None:
+        return batch
+    budget = Decimal(options.budget)
+    while (cost := price(batch, fees=fees).total) > budget:
         if count == 1:
             raise RyptError(f"the smallest batch costs ${cost}, more than the budget of ${budget}")
         count = max(1, min(count - 1, int(count * Decimal("0.99") * budget / cost)))
@@ -212,64 +118,95 @@ def _affordable(build: Callable[[int], Batch], count: int, budget: Decimal | Non
     return batch
 
 
-def _batch(
-    campaign: Campaign,
-    settings: BatchSettings,
-    pages: Sequence[Page],
-    references: ReferenceParts | None,
-    notes: Iterable[str],
-    rng: np.random.Generator,
-    *,
-    severity: bool,
-    blank: bool,
-) -> Batch:
-    """Pages as items, in a random order, each with its alternatives in a random order."""
-    slots = max(len(page) for _, page in pages)
-    shown = references if references and references.texts else None
-    segments = {segment.id: segment for segment in campaign.segments}
-    items = []
-    parts: dict[Place, int] = {}
-    for at in rng.permutation(len(pages)):
-        place, page = pages[at]
-        parts[place] = parts.get(place, 0) + 1
-        mixed = [page[i] for i in rng.permutation(len(page))]
-        items.append(_item(segments[place[0]], place[1], parts[place], mixed, slots, settings, shown))
-    languages = settings.source_language, settings.target_language
-    interface = read_interface(settings.interface, Kind.LABEL, *languages, severity=severity)
-    template = batch_template(Kind.LABEL, interface, slots=slots, reference=shown is not None, blank=blank)
-    return fit(Batch(settings, tuple(items), template, notes=tuple(notes)))
-
-
-def _item(
-    segment: Segment,
-    span: Span,
-    part: int,
-    page: Sequence[Alternative],
-    slots: int,
-    settings: BatchSettings,
-    references: ReferenceParts | None,
-) -> Item:
-    """One row: what programs read first, then what the page shows."""
-    name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"
-    columns = {
-        "item": name,
-        "segment": segment.id,
-        "start": str(span.start),
-        "stop": str(span.stop),
-        "size": str(len(page)),
-        **language_columns(segment.language or settings.source_language, settings.target_language),
-        "source": highlight(
-            segment.tokens, range(*span), language=segment.language or settings.source_language
-        ),
+def _training(batch: Batch, pages: Sequence[Page], count: int) -> list[tuple[Place, Alternative]]:
+    """Controls that the batch does not have: YES and NO in turn, of as many segments as there are."""
+    used = {
+        (item.columns["segment"], item.columns[f"phrase_{n}"])
+        for item in batch.items
+        for n in range(1, item.size + 1)
+        if item.columns[f"control_{n}"]
     }
-    if references:
-        words = tokenize(references.texts[segment.id])
-        positions = set(references.positions(segment.id, span))
-        columns["reference"] = highlight(words, positions, "reference", settings.target_language)
-        columns["hidden_reference"] = "" if words else "hidden"
-    for n in range(1, slots + 1):
-        columns |= _slot(n, page[n - 1] if n <= len(page) else None, settings.target_language)
-    return Item(name, columns)
+    controls = [
+        (place, a) for place, page in pages for a in page if a.expected and (place[0], a.phrase) not in used
+    ]
+    labels = [Label.YES, Label.NO]
+    by_label = [[control for control in controls if control[1].expected is label] for label in labels]
+    in_turn = [control for pair in zip_longest(*by_label) for control in pair if control is not None]
+    chosen: list[tuple[Place, Alternative]] = []
+    segments: set[str] = set()
+    for place, control in in_turn:
+        wanted = labels[len(chosen) % 2]
+        if len(chosen) < count and place[0] not in segments and control.expected is wanted:
+            chosen.append((place, control))
+            segments.add(place[0])
+    return [*chosen, *(control for control in in_turn if control not in chosen)][:count]
+
+
+class LabelPage:
+    """The page of a label batch and the rows of its items."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        settings: BatchSettings,
+        options: BatchOptions,
+        references: ReferenceParts | None,
+    ) -> None:
+        self.segments = {segment.id: segment for segment in campaign.segments}
+        self.settings, self.options = settings, options
+        self.references = references if references and references.texts else None
+        self.slots = options.alternatives or MAX_ALTERNATIVES
+
+    def batch(self, pages: Sequence[Page], notes: Iterable[str], rng: np.random.Generator) -> Batch:
+        """Pages as items, in a random order, each with its alternatives in a random order."""
+        settings = self.settings
+        slots = max(len(page) for _, page in pages)
+        items = []
+        parts: dict[Place, int] = {}
+        for at in rng.permutation(len(pages)):
+            place, page = pages[at]
+            parts[place] = parts.get(place, 0) + 1
+            mixed = [page[i] for i in rng.permutation(len(page))]
+            items.append(self.item(place, parts[place], mixed, slots))
+        interface = read_interface(
+            settings.interface,
+            Kind.LABEL,
+            settings.source_language,
+            settings.target_language,
+            severity=bool(self.options.severity),
+        )
+        template = batch_template(
+            Kind.LABEL,
+            interface,
+            slots=slots,
+            reference=self.references is not None,
+            blank=self.options.blank,
+        )
+        return without_long_pages(Batch(settings, tuple(items), template, notes=tuple(notes)))
+
+    def item(self, place: Place, part: int, page: Sequence[Alternative], slots: int) -> Item:
+        """One row: what programs read first, then what the page shows."""
+        segment, span = self.segments[place[0]], place[1]
+        source_language = segment.language or self.settings.source_language
+        target_language = self.settings.target_language
+        name = f"{short_name(segment.id)}-{span.start}-{span.stop}-{part}"
+        columns = {
+            "item": name,
+            "segment": segment.id,
+            "start": str(span.start),
+            "stop": str(span.stop),
+            "size": str(len(page)),
+            **language_columns(source_language, target_language),
+            "source": highlight(segment.tokens, range(*span), language=source_language),
+        }
+        if self.references:
+            words = tokenize(self.references.texts[segment.id])
+            positions = set(self.references.positions(segment.id, span))
+            columns["reference"] = highlight(words, positions, "reference", target_language)
+            columns["hidden_reference"] = "" if words else "hidden"
+        for n in range(1, slots + 1):
+            columns |= _slot(n, page[n - 1] if n <= len(page) else None, target_language)
+        return Item(name, columns)
 
 
 def _slot(n: int, alternative: Alternative | None, language: str) -> dict[str, str]:

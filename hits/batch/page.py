@@ -19,7 +19,6 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from hits.batch.markup import html_templates, text_direction
-from hits.kinds import KINDS
 from hits.records import Batch, Item, Kind
 from rypt.records import SEVERITIES
 from rypt.strict import SyntaxFormatError, parse_toml
@@ -86,8 +85,8 @@ def question_xml(page: str, frame_height: int = 0) -> str:
 
 def item_question(batch: Batch, item: Item) -> str:
     """The XML that publishes an item; one that no market takes, because it is too long, is refused."""
-    question = question_xml(fill(batch.template, item.columns), batch.settings.frame_height)
-    size = len(question.encode("utf-8"))
+    question = _question(batch, item)
+    size = len(question.encode())
     if size > MAX_QUESTION_BYTES:
         raise RyptError(
             f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
@@ -95,56 +94,27 @@ def item_question(batch: Batch, item: Item) -> str:
     return question
 
 
-def fit(batch: Batch) -> Batch:
-    """The batch with every page short enough: longer items are split, what cannot be split is left out.
-
-    A ranking in two halves loses the comparisons between them. Each half keeps its alternatives' answers under their
-    new numbers, and is named by the whole's id with ``a`` or ``b`` behind it. The notes say what was done.
-    """
-    items: list[Item] = []
-    notes = list(batch.notes)
-    waiting = list(reversed(batch.items))
-    while waiting:
-        item = waiting.pop()
-        size = len(
-            question_xml(fill(batch.template, item.columns), batch.settings.frame_height).encode("utf-8")
-        )
-        what = f"item {item.id}: its page takes {size:,} bytes, and a market takes {MAX_QUESTION_BYTES:,}"
+def without_long_pages(batch: Batch) -> Batch:
+    """The batch without the items whose pages are too long for a market; notes name them."""
+    items, notes = [], list(batch.notes)
+    for item in batch.items:
+        size = len(_question(batch, item).encode())
         if size <= MAX_QUESTION_BYTES:
             items.append(item)
-        elif KINDS[batch.settings.kind].can_be_split(item):
-            notes.append(f"{what}; it was split in two")
-            waiting += reversed(split(item))
         else:
-            notes.append(f"{what}; it was left out")
-    if not items and batch.items:
+            limit = f"{MAX_QUESTION_BYTES:,}"
+            notes.append(
+                f"item {item.id} is left out: its page takes {size:,} bytes, and a market takes {limit}"
+            )
+    if not items:
         raise RyptError(
             f"no page is short enough for a market ({MAX_QUESTION_BYTES:,} bytes); shorten the template"
         )
     return replace(batch, items=tuple(items), notes=tuple(notes))
 
 
-def split(item: Item) -> list[Item]:
-    """A label item or a ranking in two, each with half of its alternatives or candidates."""
-    half = (item.size + 1) // 2
-    return [_part(item, "a", 1, half), _part(item, "b", half + 1, item.size)]
-
-
-def _part(item: Item, suffix: str, first: int, last: int) -> Item:
-    """Alternatives ``first`` to ``last`` of an item, numbered from 1; the others' columns are emptied."""
-    columns: dict[str, str] = {}
-    for name, value in item.columns.items():
-        stem, _, number = name.rpartition("_")
-        if not (stem and number.isdigit()):
-            columns[name] = value
-            continue
-        old = int(number) + first - 1
-        kept = old <= last and f"{stem}_{old}" in item.columns
-        columns[name] = (
-            item.columns[f"{stem}_{old}"] if kept else "hidden disabled" if stem == "hidden" else ""
-        )
-    name = f"{item.id}{suffix}"
-    return Item(name, {**columns, "item": name, "size": str(last - first + 1)})
+def _question(batch: Batch, item: Item) -> str:
+    return question_xml(fill(batch.template, item.columns), batch.settings.frame_height)
 
 
 SEVERITY = "severity"  # the section of texts for label pages that ask how bad a NO is

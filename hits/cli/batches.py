@@ -3,14 +3,14 @@
 import sys
 from collections.abc import Collection, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
-from hits.records import Kind, same_text_note
+from hits.records import Kind
 from rypt.console import JSON, QUIET, talk, watcher
-from rypt.text import plural
+from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
     from hits.batch.make import MadeBatch
@@ -36,7 +36,7 @@ MARKET = click.option(
 )
 @click.option(
     "--output-of",
-    "systems",
+    "outputs",
     multiple=True,
     metavar="SYSTEM=FILE",
     help="A system's output, one line per segment, for comparisons and rankings [the campaign's lists, if "
@@ -44,7 +44,6 @@ MARKET = click.option(
 )
 @click.option(
     "--select",
-    "selection",
     type=click.Choice(["all", "value", "trueskill"]),
     default="all",
     show_default=True,
@@ -67,17 +66,15 @@ MARKET = click.option(
     help="For labels: maximum length of a constituent of the frontier, in source words [from rypt.toml: 4].",
 )
 @click.option(
-    "--alternatives",
-    type=click.IntRange(1, 10),
-    default=10,
-    show_default=True,
-    help="For labels: maximum number of phrases on a page.",
+    "--alternatives", type=click.IntRange(1, 10), help="For labels: maximum number of phrases on a page [10]."
 )
-@click.option("--no-reference", is_flag=True, help="Hide the reference.")
+@click.option(
+    "--no-reference", "reference", is_flag=True, flag_value=False, default=True, help="Hide the reference."
+)
 @click.option(
     "--reference-alignment",
     type=click.Path(dir_okay=False),
-    help="Word alignment of source and reference, to highlight the matching part of the reference.",
+    help="For labels: word alignment of source and reference, to highlight the matching part of the reference.",
 )
 @click.option(
     "--controls",
@@ -93,8 +90,11 @@ MARKET = click.option(
 )
 @click.option(
     "--no-punctuation",
+    "punctuation",
     is_flag=True,
-    help="Do not ask about constituents without a letter or digit, which otherwise come last.",
+    flag_value=False,
+    default=True,
+    help="For labels: do not ask about constituents without a letter or digit, which otherwise come last.",
 )
 @click.option(
     "--severity/--no-severity",
@@ -102,13 +102,16 @@ MARKET = click.option(
     help='For labels: ask "NO, slightly" or "NO, badly" instead of NO [from rypt.toml: no].',
 )
 @click.option(
-    "--allow-blank", is_flag=True, help="For labels: let workers leave a label out; it counts as NOT SURE."
+    "--allow-blank",
+    "blank",
+    is_flag=True,
+    help="For labels: let workers leave a label out; it counts as NOT SURE.",
 )
 @click.option(
     "--training",
     type=click.IntRange(3, 5),
-    help="For labels: number of controls that workers of a local "
-    "market practise on, with explanations, before their first hit [none].",
+    help="For labels: number of controls that workers of a local market practise on, with explanations, before "
+    "their first hit [none].",
 )
 @click.option(
     "--assignments",
@@ -136,121 +139,32 @@ def make(
     campaign: str,
     folder: str,
     kind: str,
-    systems: tuple[str, ...],
-    selection: str,
-    scores: tuple[str, ...],
-    budget: Decimal | None,
-    labels: int | None,
-    max_len: int | None,
-    alternatives: int,
-    no_reference: bool,
-    reference_alignment: str | None,
-    controls: float,
-    limit: int | None,
-    no_punctuation: bool,
-    severity: bool | None,
-    allow_blank: bool,
-    training: int | None,
-    assignments: int | None,
-    wage: Decimal | None,
-    market: str,
-    title: str | None,
-    interface: str,
-    seed: int,
+    outputs: tuple[str, ...],
     as_json: bool,
     quiet: bool,
+    **options: Any,
 ) -> None:
     """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
 
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
     candidates, a ranking five. The options of this command are recorded in batch.toml.
     """
-    from hits.batch.make import (
-        BatchOptions,
-        ComparisonQuestions,
-        LabelQuestions,
-        Questions,
-        RankingQuestions,
-        make_batch,
-        verdict_notes,
-    )
+    from hits.batch.make import make_batch
+    from hits.batch.options import BatchOptions
 
-    _refuse_options_of_other_kinds(kind, systems, selection, limit, budget, labels)
-    if scores and selection != "trueskill":
-        raise click.UsageError("--scores is for --select trueskill")
-    if severity and kind != "label":
-        raise click.UsageError("--severity is for --kind label")
-    if allow_blank and kind != "label":
-        raise click.UsageError("--allow-blank is for --kind label")
-    if training and kind != "label":
-        raise click.UsageError("--training is for --kind label")
-    questions: Questions
-    if kind == "label":
-        questions = LabelQuestions(
-            budget=budget,
-            labels=labels,
-            select=selection,
-            max_len=max_len,
-            alternatives=alternatives,
-            punctuation=not no_punctuation,
-            reference_alignment=reference_alignment,
-            severity=severity,
-            blank=allow_blank,
-            training=training or 0,
-        )
-    elif kind == "comparison":
-        questions = ComparisonQuestions(_outputs(systems), selection, scores)
-    else:
-        questions = RankingQuestions(_outputs(systems))
-    options = BatchOptions(
-        reference=not no_reference,
-        controls=controls,
-        limit=limit,
-        assignments=assignments,
-        wage=wage,
-        market=market,
-        title=title,
-        interface=interface,
-        seed=seed,
-    )
-    batch = make_batch(campaign, folder, questions, options=options)
+    try:
+        asked = BatchOptions(kind=Kind(kind), outputs=_outputs(outputs), **options)
+    except RyptError as error:
+        raise click.UsageError(str(error)) from None
+    batch = make_batch(campaign, folder, asked)
     tell_notes(batch, quiet=quiet)
-    if batch.identical:
-        talk(f"note: {same_text_note(len(batch.identical), _drawn(batch))}", quiet=quiet)
-    for note in verdict_notes(batch):
-        talk(f"note: {note}", quiet=quiet)
-    tell_price(batch, batch.price, market, as_json=as_json, what=f"{folder}: ")
+    tell_price(batch, batch.price, asked.market, as_json=as_json, what=f"{folder}: ")
 
 
 def tell_notes(batch: "MadeBatch", *, quiet: bool) -> None:
     """Report what could not be done while a batch was made."""
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
-
-
-def _drawn(batch: "MadeBatch") -> int | None:
-    """Of comparisons, the number of pairs that were drawn: those asked about and those with the same text."""
-    if batch.settings.kind is not Kind.COMPARISON:
-        return None
-    return len(batch.identical) + sum(not item.columns["control"] for item in batch.items)
-
-
-def _refuse_options_of_other_kinds(
-    kind: str,
-    systems: Sequence[str],
-    selection: str,
-    limit: int | None,
-    budget: Decimal | None,
-    labels: int | None,
-) -> None:
-    if kind == "label" and systems:
-        raise click.UsageError("--output-of is for comparisons and rankings")
-    if selection == "value" and kind != "label":
-        raise click.UsageError("--select value is for labels; comparisons have --select trueskill")
-    if selection == "trueskill" and (kind != "comparison" or limit is None):
-        raise click.UsageError("--select trueskill needs --kind comparison and --limit")
-    if kind != "label" and (budget is not None or labels is not None):
-        raise click.UsageError("--budget and --labels are for --kind label; --limit is for all kinds")
 
 
 def _outputs(systems: Sequence[str]) -> dict[str, str]:

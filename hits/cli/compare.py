@@ -9,7 +9,6 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
-from hits.records import same_text_note
 from rypt.console import FILE, JSON, QUIET, colours_wanted, progress, talk, watcher
 from rypt.text import RyptError
 
@@ -128,7 +127,7 @@ def batch(
 
     When their answers are collected, `rypt compare preferences` has the result.
     """
-    from hits.batch.make import BatchOptions
+    from hits.batch.options import BatchOptions
     from hits.compare.picks import compare_metrics
 
     compared = compare_metrics(campaign, metrics or BY_PEOPLE, tokenize=tokenize, judged_only=judged_only)
@@ -142,8 +141,6 @@ def batch(
     )
     made = compared.ask(folder, options=options)
     tell_notes(made, quiet=quiet)
-    if made.identical:
-        talk(f"note: {same_text_note(len(made.identical))}", quiet=quiet)
     tell_price(made, made.price, made.market, what=f"{folder}: ")
     talk(f"next: rypt hits publish {folder}", quiet=quiet)
 

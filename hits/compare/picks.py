@@ -6,15 +6,15 @@ from importlib.metadata import version
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
-from typing import ClassVar
 
-from hits.batch.make import BatchOptions, MadeBatch, first_references, make_batch
+from hits.batch.make import MadeBatch, first_references, make_batch
 from hits.batch.markup import highlight, html_templates, text_direction
-from hits.batch.systems import make_comparison_batch, same_text
+from hits.batch.options import BatchOptions
+from hits.batch.systems import same_text
 from hits.compare.preferences import PreferenceReport, read_preferences
 from hits.compare.words import legend
 from hits.payment import MIN_WAGE
-from hits.records import Batch, BatchSettings, Kind
+from hits.records import Kind
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
@@ -145,30 +145,6 @@ def _different(campaign: Campaign, first: Picks, second: Picks) -> Iterator[Disa
                 yield Disagreement(segment.id, segment.text, references.get(segment.id, ""), a, b)
 
 
-@dataclass(frozen=True, slots=True)
-class PickQuestions:
-    """Which of two metrics' picks is better, two metrics by two; a metric is a system in the answers."""
-
-    kind: ClassVar[Kind] = Kind.COMPARISON
-    picks: Mapping[str, Picks]
-    judged_only: tuple[str, ...] = ()
-
-    def record(self, campaign: Campaign) -> Mapping[str, object]:
-        """The metrics, and the systems that were not picked from."""
-        return {"metrics": list(self.picks), "judged_only": list(self.judged_only) or None}
-
-    def make(self, campaign: Campaign, settings: BatchSettings, options: BatchOptions) -> Batch:
-        """The batch of comparisons."""
-        return make_comparison_batch(
-            campaign.segments,
-            {name: _texts(picks) for name, picks in self.picks.items()},
-            settings,
-            references=first_references(campaign) if options.reference else None,
-            control_share=options.controls,
-            limit=options.limit,
-        )
-
-
 def _texts(picks: Picks) -> dict[str, str]:
     return {segment: pick.candidate.text for segment, pick in picks.items()}
 
@@ -222,8 +198,14 @@ class MetricComparison:
             raise RyptError(
                 f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask"
             )
-        options = replace(options, wage=MIN_WAGE if options.wage is None else options.wage)
-        made = make_batch(self.campaign, folder, PickQuestions(picks, self.judged_only), options=options)
+        options = replace(
+            options,
+            kind=Kind.COMPARISON,
+            outputs={name: _texts(chosen) for name, chosen in picks.items()},
+            wage=MIN_WAGE if options.wage is None else options.wage,
+        )
+        record = {"judged_only": list(self.judged_only)} if self.judged_only else {}
+        made = make_batch(self.campaign, folder, options, record=record)
         if not tied and not unlabelled:
             return made
         note = f"{len(tied | unlabelled)} segments are left out, whose picks are undecided: {why}"

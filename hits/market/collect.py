@@ -68,7 +68,6 @@ def collect_into(
     """Add all submitted work on a batch to an open database."""
     hits = published(batch, folder, market)
     states = {state.hit: state for state in market.states(batch.settings.id)}
-    results.add_identical(batch.settings.id, batch.identical)
     total, wrong = Added(), []
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]

@@ -21,14 +21,12 @@ def import_results(
     """Add all assignments of a file in one transaction: a row that cannot be taken stops it, and nothing is changed.
 
     A ``batch`` says what its rows mean: the file needs no ``Input.*`` beside ``Input.item`` or our annotation, and what
-    it has of them must be the batch's. The batch's pairs with the same text are kept for the status. ``market`` is
+    it has of them must be the batch's.  ``market`` is
     where the work was done (see `hits.results.content.Assignment`).
     """
     added = Added()
     items = {item.id: item for item in batch.items} if batch else {}
     with results.db.writing():
-        if batch:
-            results.put_identical(batch.settings.id, batch.identical)
         needed = NEEDED_OF_BATCH if batch else NEEDED
         for line, assignment in read_assignments(path, rename=rename, needed=needed):
             try:

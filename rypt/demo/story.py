@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hits.batch.make import BatchOptions, ComparisonQuestions, make_batch, price
+from hits.batch.make import make_batch, price
+from hits.batch.options import BatchOptions
 from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, command_line, market_url, serving
 from hits.ranking.rank import ComparisonFiles, rank
+from hits.records import Kind
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
@@ -279,11 +281,18 @@ class Demo:
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}
             controls = 0.0 if plan.people else BatchOptions().controls
-            options = BatchOptions(assignments=judges, limit=plan.compared, seed=plan.seed, controls=controls)
+            options = BatchOptions(
+                kind=Kind.COMPARISON,
+                outputs=outputs,
+                assignments=judges,
+                limit=plan.compared,
+                seed=plan.seed,
+                controls=controls,
+            )
             texts = [word for name, path in outputs.items() for word in ("--output-of", f"{name}={path}")]
             numbers = ["--assignments", judges, "--limit", plan.compared, "--seed", plan.seed]
             self._show("hits", "make", self.unseen, "-o", batch, "--kind", "comparison", *texts, *numbers)
-            make_batch(self.unseen, batch, ComparisonQuestions(outputs), options=options)
+            make_batch(self.unseen, batch, options)
         self._show("hits", "publish", batch, "--at", self.market)
         publish(batch, self.market)
         return batch

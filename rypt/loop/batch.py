@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hits.batch.folder import read_batch
-from hits.batch.make import BatchOptions, LabelQuestions, make_batch, price
+from hits.batch.make import make_batch, price
+from hits.batch.options import BatchOptions
 from hits.market.ledger import ledgers
-from hits.payment import Price
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import LabelPrice
 from rypt.campaign.queries import queries as campaign_queries
@@ -72,9 +72,9 @@ def _numbers(batch: Path, fees: str) -> dict[str, Any]:
 
 
 def _make(campaign: Campaign, loop: LoopSettings, batch: Path, budget: Decimal, seed: int) -> None:
-    questions = LabelQuestions(budget=budget, labels=loop.labels, select=loop.select)
-    options = BatchOptions(market=campaign.settings.market.fees, seed=seed)
-    make_batch(campaign.folder, batch, questions, options=options)
+    fees = campaign.settings.market.fees
+    options = BatchOptions(budget=budget, labels=loop.labels, select=loop.select, market=fees, seed=seed)
+    make_batch(campaign.folder, batch, options)
 
 
 def _price_of_one(campaign: Campaign, loop: LoopSettings, batch: Path, seed: int) -> Decimal:

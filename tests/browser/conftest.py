@@ -16,7 +16,7 @@ import pytest
 
 from hits.batch.markup import extract, highlight, language_columns
 from hits.batch.page import batch_template, fill, question_xml, read_interface
-from hits.batch.systems import shown
+from hits.batch.systems import candidate_html
 from hits.records import Kind
 from hits.server.store.hits import NewHit
 from hits.server.store.records import AssignmentRecord, HitProperties
@@ -87,7 +87,11 @@ class Market:
         texts = read_interface(interface, Kind.COMPARISON, *languages)
         template = batch_template(Kind.COMPARISON, texts, slots=1, reference=False)
         columns = language_columns(*languages)
-        columns |= {"source": shown(source, "–"), "text_a": shown(a, "–"), "text_b": shown(b, "–")}
+        columns |= {
+            "source": candidate_html(source, "–"),
+            "text_a": candidate_html(a, "–"),
+            "text_b": candidate_html(b, "–"),
+        }
         return fill(template, columns)
 
     def answers(self, hit: str) -> list[AssignmentRecord]:

@@ -118,3 +118,21 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """An open market file."""
     with Store(tmp_path / "market.db") as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def unjudged_campaign(demo_campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's texts, and nobody has judged anything; tests read it and do not change it."""
+    from rypt.campaign.create import create_campaign
+    from rypt.campaign.settings import Languages
+
+    folder = tmp_path_factory.mktemp("unjudged") / "campaign"
+    create_campaign(
+        folder,
+        source=demo_campaign / "source.de",
+        trees=demo_campaign / "trees.de",
+        nbest=[demo_campaign / "nbest.en"],
+        references=[demo_campaign / "reference.en"],
+        languages=Languages("de", "en"),
+    )
+    return folder

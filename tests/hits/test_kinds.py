@@ -4,7 +4,7 @@ import pytest
 
 from hits.batch.page import batch_template, interface_languages, placeholders, read_interface
 from hits.kinds import KINDS, kind_of
-from hits.records import Item, Kind
+from hits.records import Kind
 from hits.results import content
 from hits.server.pages import reviewing
 from rypt.text import FormatError
@@ -41,18 +41,3 @@ def test_an_item_without_all_columns_of_a_kind_is_of_none():
     ):
         with pytest.raises(FormatError, match="phrase_1 for a label; system_a and system_b for a comparison"):
             kind_of(columns)
-
-
-@pytest.mark.parametrize(
-    ("kind", "columns", "allowed"),
-    [
-        (Kind.LABEL, {"size": "1"}, False),
-        (Kind.LABEL, {"size": "2"}, True),
-        (Kind.COMPARISON, {}, False),
-        (Kind.RANKING, {"size": "3"}, False),
-        (Kind.RANKING, {"size": "4", "control": ""}, True),
-        (Kind.RANKING, {"size": "4", "control": '{"better": [1, 2]}'}, False),
-    ],
-)
-def test_which_items_may_be_split(kind, columns, allowed):
-    assert KINDS[kind].can_be_split(Item("i", columns)) is allowed

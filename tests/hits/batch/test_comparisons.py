@@ -8,7 +8,7 @@ from hits.batch.folder import new_settings
 from hits.batch.markup import readable
 from hits.batch.page import fill
 from hits.batch.systems import make_comparison_batch
-from hits.records import Batch, BatchSettings, IdenticalPair, Kind
+from hits.records import Batch, BatchSettings, Kind
 from rypt.records import Segment
 from rypt.text import RyptError, tokenize
 
@@ -23,6 +23,7 @@ OUTPUTS = {
     for system in ("x", "y", "z")
 }
 REFERENCES = {segment.id: f"reference {segment.id}" for segment in SEGMENTS}
+XY = {system: OUTPUTS[system] for system in "xy"}
 
 
 def settings(seed: int = 1) -> BatchSettings:
@@ -91,9 +92,7 @@ def test_controls_have_the_side_that_is_expected(batch: Batch) -> None:
 def test_either_system_of_a_pair_stands_first_in_half_of_its_items() -> None:
     for seed in range(8):
         for limit in (15, 20):
-            pair = make_comparison_batch(
-                SEGMENTS, OUTPUTS, settings(seed), pairs=[("x", "y")], limit=limit, control_share=0
-            )
+            pair = make_comparison_batch(SEGMENTS, XY, settings(seed), limit=limit, control_share=0)
             first = Counter(item.columns["system_a"] for item in pair.items)
             assert sorted(first.values()) == [limit // 2, limit - limit // 2]
     whole = make_comparison_batch(SEGMENTS, OUTPUTS, settings(), control_share=0)
@@ -123,24 +122,21 @@ def test_the_seed_decides_everything(batch: Batch) -> None:
 def test_identical_pairs_are_set_aside() -> None:
     outputs = {"x": {"s0": "the  same", "s1": "a"}, "y": {"s0": "the same", "s1": "b"}, "z": {"s1": "a"}}
     batch = make_comparison_batch(SEGMENTS, outputs, settings(), control_share=0)
-    assert batch.identical == (IdenticalPair("s0", "x", "y"), IdenticalPair("s1", "x", "z"))
+    assert batch.notes[0].startswith("2 pairs of candidates, of 4 that were drawn, have the same text")
     assert sorted(item.columns["segment"] for item in batch.items) == ["s1", "s1"]
 
 
-def test_pairs_and_limit() -> None:
-    batch = make_comparison_batch(SEGMENTS, OUTPUTS, settings(), pairs=[("z", "x")], control_share=0, limit=7)
-    assert len(batch.items) == 7
-    assert {frozenset((i.columns["system_a"], i.columns["system_b"])) for i in batch.items} == {
-        frozenset("xz")
+def test_matches_are_what_is_asked() -> None:
+    matches = [("s0", "z", "x"), ("s3", "x", "y")]
+    batch = make_comparison_batch(SEGMENTS, OUTPUTS, settings(), matches=matches, control_share=0)
+    asked = {
+        (i.columns["segment"], frozenset((i.columns["system_a"], i.columns["system_b"]))) for i in batch.items
     }
+    assert asked == {("s0", frozenset("xz")), ("s3", frozenset("xy"))}
     assert "reference" not in batch.items[0].columns
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(RyptError, match="found 'w'"):
-        make_comparison_batch(SEGMENTS, OUTPUTS, settings(), pairs=[("x", "w")])
-    with pytest.raises(RyptError, match="found x twice"):
-        make_comparison_batch(SEGMENTS, OUTPUTS, settings(), pairs=[("x", "x")])
     same = {"x": {"s0": "a"}, "y": {"s0": "a"}}
     with pytest.raises(RyptError, match="nothing to compare"):
         make_comparison_batch(SEGMENTS, same, settings())
@@ -175,5 +171,6 @@ def test_ties_have_their_share_among_what_was_drawn() -> None:
     }
     batch = make_comparison_batch(segments, outputs, settings(), control_share=0, limit=30)
     assert len(batch.items) == 30
-    assert 15 < len(batch.identical) < 60
-    assert len(make_comparison_batch(segments, outputs, settings(), control_share=0).identical) == 100
+    assert 15 < int(batch.notes[0].split()[0]) < 60
+    whole = make_comparison_batch(segments, outputs, settings(), control_share=0)
+    assert whole.notes[0].startswith("100 pairs of candidates, of 200 that were drawn")

@@ -50,7 +50,7 @@ def test_an_impossible_share_is_refused(share: float) -> None:
 def test_only_what_everybody_says_is_confident(
     yes: float, no: float, not_sure: float, label: Label | None
 ) -> None:
-    assert confident_label(Votes("1", Span(0, 1), "x", yes, no, not_sure), 2) is label
+    assert confident_label(Votes("1", Span(0, 1), "x", yes, no, not_sure)) is label
 
 
 @given(st.integers(0, 1000), st.integers(1, 6), st.sampled_from(sorted(TEXTS)))

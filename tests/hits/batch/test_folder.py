@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.batch.alternatives import read_reference_links
 from hits.batch.folder import new_settings, read_batch, write_batch
 from hits.batch.labels import make_label_batch
+from hits.batch.options import BatchOptions
 from hits.batch.systems import make_comparison_batch, make_ranking_batch
 from hits.payment import fair_rule
-from hits.records import Batch, BatchSettings, IdenticalPair, Item, Kind, RewardRule
+from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from rypt.campaign.folder import Campaign
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
@@ -51,12 +51,11 @@ def test_batches_of_every_kind_come_back_as_they_were(
 ) -> None:
     if kind is Kind.LABEL:
         campaign = Campaign.open(demo_campaign)
-        links = read_reference_links(campaign.path("reference.align"), campaign)
-        batch = make_label_batch(campaign, settings(kind), reference_links=links, votes=())
+        options = BatchOptions(reference_alignment=campaign.path("reference.align"))
+        batch = make_label_batch(campaign, settings(kind), options)
     else:
         make = make_comparison_batch if kind is Kind.COMPARISON else make_ranking_batch
         batch = make(SEGMENTS, OUTPUTS, settings(kind), references={"0": "the house"})
-        assert batch.identical == (IdenticalPair("1", "x", "y"),)
     write_batch(tmp_path / "new" / "batch", batch)
     assert read_batch(tmp_path / "new" / "batch") == batch
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["batch"]
@@ -69,7 +68,7 @@ def test_any_text_survives(
     folder = tmp_path_factory.mktemp("any") / "b"
     items = [comparison(item=f"0-{n}", candidate_a=a, source=b) for n, (a, b) in enumerate(texts)]
     made = replace(settings(), title=f"t{title}", keywords=title)
-    batch = Batch(made, tuple(items), TEMPLATE, (IdenticalPair(f"={title}", "x\n", '"y"'),))
+    batch = Batch(made, tuple(items), TEMPLATE)
     write_batch(folder, batch)
     assert read_batch(folder) == batch
 
@@ -91,10 +90,8 @@ def test_settings_have_texts_and_a_fair_reward_by_default(tmp_path: Path) -> Non
     assert made.reward == fair_rule(Kind.COMPARISON)
     assert made.created == "2026-11-20T09:30:00Z"
     assert made.id != settings().id
-    own = new_settings(
-        Kind.LABEL, seed=1, now=NOW, title="T", keywords="", assignments=5, id="x1", interface="de"
-    )
-    assert (own.title, own.keywords, own.assignments, own.id) == ("T", "", 5, "x1")
+    own = new_settings(Kind.LABEL, seed=1, now=NOW, title="T", assignments=5, id="x1", interface="de")
+    assert (own.title, own.assignments, own.id) == ("T", 5, "x1")
     assert "Übersetzung" in own.description
 
 

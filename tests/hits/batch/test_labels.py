@@ -1,4 +1,5 @@
 import html
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,21 +13,21 @@ import pytest
 
 from hits.batch.alternatives import read_reference_links
 from hits.batch.folder import new_settings
-from hits.batch.label_controls import control_candidates
-from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.label_controls import add_verified, control_candidates
+from hits.batch.labels import make_label_batch
+from hits.batch.options import BatchOptions
 from hits.batch.page import fill, item_question
-from hits.payment import MTURK_FEES, NO_FEES, Fees, price
+from hits.payment import fees_of, price
 from hits.records import Batch, BatchSettings, Kind
 from hits.simulate.page import ShownText, read_page
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import worthwhile
 from rypt.campaign.settings import Languages
-from rypt.records import Judgment, Label, Span, Votes
+from rypt.records import Judgment, Label, Span
 from rypt.scoring.frontier import frontier
-from rypt.scoring.queries import Key, queries
+from rypt.scoring.queries import queries
 from rypt.text import RyptError
-from rypt.texts.alignment import Links
 from rypt.texts.phrases import phrase_key
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -43,21 +44,28 @@ def campaign(demo_campaign: Path) -> Campaign:
 
 
 @pytest.fixture(scope="module")
-def links(campaign: Campaign) -> list[Links]:
-    return read_reference_links(campaign.path("reference.align"), campaign)
-
-
-def all_verified(campaign: Campaign, links: list[Links]) -> dict[Key, Label]:
-    """As if a person had said YES to every part of a reference that can become a control."""
-    return {candidate.key: Label.YES for candidate in control_candidates(campaign, links)}
+def unjudged(unjudged_campaign: Path) -> Campaign:
+    return Campaign.open(unjudged_campaign)
 
 
 @pytest.fixture(scope="module")
-def fresh(campaign: Campaign, links: list[Links]) -> Batch:
+def verified(unjudged: Campaign, campaign: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """As if a person had said YES to every part of a reference that can become a control."""
+    copy = Campaign.open(shutil.copytree(unjudged.folder, tmp_path_factory.mktemp("verified") / "c"))
+    links = read_reference_links(campaign.path("reference.align"), copy)
+    add_verified(copy, {candidate.key: Label.YES for candidate in control_candidates(copy, links)})
+    return copy
+
+
+@pytest.fixture(scope="module")
+def alignment(campaign: Campaign) -> Path:
+    return campaign.path("reference.align")
+
+
+@pytest.fixture(scope="module")
+def fresh(verified: Campaign, alignment: Path) -> Batch:
     """A batch of the campaign as if nobody had judged anything."""
-    return make_label_batch(
-        campaign, settings(), reference_links=links, votes=(), verified=all_verified(campaign, links)
-    )
+    return make_label_batch(verified, settings(), BatchOptions(reference_alignment=alignment))
 
 
 def rows(batch: Batch) -> list[Row]:
@@ -121,7 +129,7 @@ def test_every_unlabelled_phrase_of_the_frontier_is_asked_once(campaign: Campaig
                 wanted.add((candidate.segment, span, pieces))
     asked = [
         (s, span, slot["phrase"])
-        for s, span, _, slot in rows(make_label_batch(campaign, settings()))
+        for s, span, _, slot in rows(make_label_batch(campaign, settings(), BatchOptions()))
         if not slot["control"]
     ]
     assert Counter(asked) == Counter(wanted - judged)
@@ -168,11 +176,10 @@ def test_unused_slots_are_hidden_and_switched_off(fresh: Batch) -> None:
             assert bool(item.columns[f"text_{n}"]) == (n <= item.size)
 
 
-def test_the_seed_decides_everything(campaign: Campaign, links: list[Links], fresh: Batch) -> None:
-    known = all_verified(campaign, links)
-    again = make_label_batch(campaign, settings(), reference_links=links, votes=(), verified=known)
-    assert again == fresh
-    other = make_label_batch(campaign, settings(2), reference_links=links, votes=(), verified=known)
+def test_the_seed_decides_everything(verified: Campaign, alignment: Path, fresh: Batch) -> None:
+    options = BatchOptions(reference_alignment=alignment)
+    assert make_label_batch(verified, settings(), options) == fresh
+    other = make_label_batch(verified, settings(2), options)
     asked = [(s, span, slot["phrase"]) for s, span, _, slot in rows(fresh) if not slot["control"]]
     others = [(s, span, slot["phrase"]) for s, span, _, slot in rows(other) if not slot["control"]]
     assert asked != others
@@ -187,10 +194,10 @@ def test_a_tenth_are_controls_half_of_them_yes(fresh: Batch) -> None:
     assert not fresh.notes
 
 
-def test_repeats_are_labels_on_which_all_agreed(campaign: Campaign, links: list[Links]) -> None:
+def test_repeats_are_labels_on_which_all_agreed(campaign: Campaign, alignment: Path) -> None:
     with campaign.database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
-    batch = make_label_batch(campaign, settings(), LabelOptions(control_share=0.5), reference_links=links)
+    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0.5, reference_alignment=alignment))
     repeats = [row for row in rows(batch) if row[3]["control_kind"] == "repeat"]
     assert len(repeats) > 20
     for segment, span, _, slot in repeats:
@@ -232,11 +239,9 @@ def test_identical_controls_show_the_reference_itself(campaign: Campaign, fresh:
             assert marked(slot["text"]) == marked(items[segment, slot["source"]].columns["reference"])
 
 
-def test_without_labels_a_note_says_that_few_controls_expect_yes(
-    campaign: Campaign, links: list[Links]
-) -> None:
-    for reference_links in (None, links):  # links of a program change nothing
-        batch = make_label_batch(campaign, settings(), votes=(), reference_links=reference_links)
+def test_without_labels_a_note_says_that_few_controls_expect_yes(unjudged: Campaign, alignment: Path) -> None:
+    for path in (None, alignment):  # links of a program change nothing
+        batch = make_label_batch(unjudged, settings(), BatchOptions(reference_alignment=path))
         yes = [slot for _, _, _, slot in rows(batch) if slot["control"] == "YES"]
         assert [marked(slot["text"]) for slot in yes] == [marked(slot["source"]) for slot in yes]
         assert len(yes) == 1
@@ -248,20 +253,20 @@ def test_without_labels_a_note_says_that_few_controls_expect_yes(
 
 
 def test_controls_can_be_left_out(campaign: Campaign) -> None:
-    batch = make_label_batch(campaign, settings(), LabelOptions(control_share=0))
+    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
     assert not [row for row in rows(batch) if row[3]["control"]]
 
 
 def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
-    campaign: Campaign, links: list[Links], fresh: Batch
+    unjudged: Campaign, alignment: Path, fresh: Batch
 ) -> None:
     shown = [item.columns["reference"] for item in fresh.items]
     assert sum('<mark class="reference">' in text for text in shown) > 0.9 * len(shown)
     assert all("<mark>" in item.columns["source"] for item in fresh.items)
-    plain = make_label_batch(campaign, settings(), votes=())
+    plain = make_label_batch(unjudged, settings(), BatchOptions())
     assert not [item for item in plain.items if "<mark" in item.columns["reference"]]
     hidden = make_label_batch(
-        campaign, settings(), LabelOptions(reference=False), reference_links=links, votes=()
+        unjudged, settings(), BatchOptions(reference=False, reference_alignment=alignment)
     )
     pages = [fill(hidden.template, item.columns) for item in hidden.items]
     asked = {item.columns["segment"] for item in hidden.items}
@@ -270,18 +275,18 @@ def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
     assert not [name for name in hidden.items[0].columns if "reference" in name]
 
 
-def test_a_limit_takes_what_serves_the_most_candidates(campaign: Campaign) -> None:
-    batch = make_label_batch(campaign, settings(), LabelOptions(limit=5, control_share=0), votes=())
+def test_a_limit_takes_what_serves_the_most_candidates(unjudged: Campaign) -> None:
+    batch = make_label_batch(unjudged, settings(), BatchOptions(limit=5, controls=0))
     assert len(batch.items) == 5
-    every = make_label_batch(campaign, settings(), LabelOptions(control_share=0), votes=())
+    every = make_label_batch(unjudged, settings(), BatchOptions(controls=0))
     assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {
         item.id.rsplit("-", 1)[0] for item in every.items
     }
 
 
-def test_punctuation_comes_last_and_may_be_left_out(campaign: Campaign) -> None:
+def test_punctuation_comes_last_and_may_be_left_out(unjudged: Campaign) -> None:
     def sources(**options: Any) -> list[str]:
-        made = make_label_batch(campaign, settings(), LabelOptions(control_share=0, **options), votes=())
+        made = make_label_batch(unjudged, settings(), BatchOptions(controls=0, **options))
         return [marked(item.columns["source"]) for item in made.items]
 
     every = sources()
@@ -291,13 +296,13 @@ def test_punctuation_comes_last_and_may_be_left_out(campaign: Campaign) -> None:
     assert sorted(sources(punctuation=False)) == sorted(text for text in every if text not in marks)
 
 
-def test_what_serves_the_most_candidates_is_asked_first(campaign: Campaign) -> None:
-    found = queries(campaign.trees, campaign.candidates)
+def test_what_serves_the_most_candidates_is_asked_first(unjudged: Campaign) -> None:
+    found = queries(unjudged.trees, unjudged.candidates)
     served: Counter[tuple[str, Span]] = Counter()
     for query in found:
         if any(map(str.isalnum, query.source_phrase)):
             served[query.segment, query.span] += query.candidates
-    batch = make_label_batch(campaign, settings(), LabelOptions(limit=8, control_share=0), votes=())
+    batch = make_label_batch(unjudged, settings(), BatchOptions(limit=8, controls=0))
     chosen = [
         served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))]
         for i in batch.items
@@ -313,20 +318,13 @@ def questions(batch: Batch) -> set[tuple[str, Span, str]]:
     }
 
 
-@pytest.fixture(scope="module")
-def unjudged(demo_campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """The demo's texts, and nobody has judged anything."""
-    where = {name: demo_campaign / f"{name}.de" for name in ("source", "trees")}
-    return create_campaign(tmp_path_factory.mktemp("bare") / "c", **where, nbest=[demo_campaign / "nbest.en"])
-
-
 def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
     found = queries(unjudged.trees, unjudged.candidates)
     ranked = [(q.segment, q.span, q.phrase) for q in worthwhile(unjudged, found)]
-    every = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value"))
+    every = make_label_batch(unjudged, settings(), BatchOptions(controls=0, select="value"))
     assert questions(every) == set(ranked)
     assert len(ranked) < len(found)
-    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, select="value", labels=30))
+    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, select="value", labels=30))
     assert questions(few) == set(ranked[:30])
 
 
@@ -334,22 +332,23 @@ def test_without_values_the_labels_asked_serve_the_most(unjudged: Campaign) -> N
     found = [
         q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))
     ]
-    few = make_label_batch(unjudged, settings(), LabelOptions(control_share=0, labels=30))
+    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, labels=30))
     served = {(q.segment, q.span, q.phrase): q.candidates for q in found}
     assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
 
 
 @pytest.mark.parametrize("select", ["all", "value"])
-@pytest.mark.parametrize("fees", [NO_FEES, MTURK_FEES])
-def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, fees: Fees) -> None:
-    options = LabelOptions(control_share=0.1, select=select)
+@pytest.mark.parametrize("market", ["local", "mturk"])
+def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, market: str) -> None:
+    options = BatchOptions(controls=0.1, select=select, market=market)
+    fees = fees_of(market)
     whole = price(make_label_batch(unjudged, settings(), options), fees=fees).total
     for budget in (whole, whole / 3, Decimal("1.00")):
-        batch = make_label_batch(unjudged, settings(), options, budget=budget, fees=fees)
+        batch = make_label_batch(unjudged, settings(), replace(options, budget=budget))
         assert price(batch, fees=fees).total <= budget
         assert price(batch, fees=fees).total > budget * Decimal("0.9")
     with pytest.raises(RyptError, match=r"the smallest batch costs \$0.0\d, more than the budget of \$0.00"):
-        make_label_batch(unjudged, settings(), options, budget=Decimal("0.00"), fees=fees)
+        make_label_batch(unjudged, settings(), replace(options, budget="0.00"))
 
 
 def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
@@ -359,12 +358,12 @@ def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("0 ||| the house ||| f= 1 ||| 1 ||| 0-0 1-1\n")
     one = create_campaign(tmp_path / "c", source=tmp_path / "s", trees=tmp_path / "t", nbest=[tmp_path / "n"])
     with pytest.raises(RyptError, match=r"no answer would change which candidates are best \(--select all"):
-        make_label_batch(one, settings(), LabelOptions(select="value"))
-    assert len(questions(make_label_batch(one, settings(), LabelOptions(control_share=0)))) == 1
+        make_label_batch(one, settings(), BatchOptions(select="value"))
+    assert len(questions(make_label_batch(one, settings(), BatchOptions(controls=0)))) == 1
 
 
-def test_more_phrases_than_fit_make_pages_of_even_sizes(campaign: Campaign) -> None:
-    batch = make_label_batch(campaign, settings(), LabelOptions(alternatives=4, control_share=0), votes=())
+def test_more_phrases_than_fit_make_pages_of_even_sizes(unjudged: Campaign) -> None:
+    batch = make_label_batch(unjudged, settings(), BatchOptions(alternatives=4, controls=0))
     sizes: dict[str, list[int]] = {}
     for item in batch.items:
         sizes.setdefault(item.id.rsplit("-", 1)[0], []).append(item.size)
@@ -377,13 +376,16 @@ def test_more_phrases_than_fit_make_pages_of_even_sizes(campaign: Campaign) -> N
 @pytest.mark.parametrize("options", [{"alternatives": 0}, {"alternatives": 11}, {"max_len": 0}, {"limit": 0}])
 def test_impossible_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(RyptError, match=next(iter(options))):
-        LabelOptions(**options)  # type: ignore[arg-type]
+        BatchOptions(**options)  # type: ignore[arg-type]
 
 
-def test_when_everything_has_a_label_there_is_nothing_to_ask(campaign: Campaign, fresh: Batch) -> None:
-    done = [Votes(segment, span, slot["phrase"], 1, 0) for segment, span, _, slot in rows(fresh)]
+def test_when_everything_has_a_label_there_is_nothing_to_ask(hostile: Callable[[str], Campaign]) -> None:
+    campaign = hostile("house")
+    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
+    with campaign.database(readonly=False) as db:
+        db.add([Judgment(s, span, phrase, Label.YES, "A1") for s, span, phrase in questions(batch)])
     with pytest.raises(RyptError, match="nothing to ask"):
-        make_label_batch(campaign, settings(), votes=done)
+        make_label_batch(campaign, settings(), BatchOptions())
 
 
 @pytest.fixture
@@ -411,7 +413,7 @@ def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
 )
 def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campaign], word: str) -> None:
     campaign = hostile(word)
-    batch = make_label_batch(campaign, settings(), LabelOptions(max_len=2, control_share=0))
+    batch = make_label_batch(campaign, settings(), BatchOptions(max_len=2, controls=0))
     item = next(item for item in batch.items if item.columns["segment"] == "0")
     page = fill(batch.template, item.columns)
     shown = word.replace("\x07", "\ufffd")
@@ -422,25 +424,13 @@ def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campa
     assert item_question(batch, item)
 
 
-def test_long_pages_are_split_with_a_note(hostile: Callable[[str], Campaign]) -> None:
-    campaign = hostile("x")
-    lines = [f"0 ||| the {letter} {'y' * 30_000} ||| ||| 0 ||| 0-0 1-1" for letter in "abcd"]
-    (campaign.folder.parent / "nbest").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    batch = make_label_batch(
-        Campaign.open(campaign.folder), settings(), LabelOptions(max_len=2, control_share=0)
-    )
-    assert sorted(item.size for item in batch.items) == [1, 1, 1, 1]
-    assert len(batch.notes) == 3
-    assert {item.columns["phrase_1"] for item in batch.items} == {f"the {letter}" for letter in "abcd"}
-
-
 def test_case_follows_the_database(hostile: Callable[[str], Campaign], tmp_path: Path) -> None:
     campaign = hostile("House")
     folder = tmp_path / "keep"
     where = {name: tmp_path / name for name in ("source", "trees")}
     kept = create_campaign(folder, **where, nbest=[tmp_path / "nbest"], case="keep")
     for opened, phrase in ((campaign, "the house"), (kept, "the House")):
-        batch = make_label_batch(opened, settings(), LabelOptions(max_len=2, control_share=0))
+        batch = make_label_batch(opened, settings(), BatchOptions(max_len=2, controls=0))
         assert phrase in [item.columns["phrase_1"] for item in batch.items]
 
 
@@ -448,13 +438,13 @@ def test_a_label_given_meanwhile_is_not_asked_again(hostile: Callable[[str], Cam
     campaign = hostile("house")
     with campaign.database(readonly=False) as db:
         db.add([Judgment("0", Span(0, 2), "The House", Label.YES, "A1")])
-    batch = make_label_batch(campaign, settings(), LabelOptions(max_len=2, control_share=0))
+    batch = make_label_batch(campaign, settings(), BatchOptions(max_len=2, controls=0))
     assert [item.columns["segment"] for item in batch.items] == ["1"]
 
 
 def test_right_to_left_targets_are_marked_as_such(hostile: Callable[[str], Campaign]) -> None:
     batch = make_label_batch(
-        hostile("x"), replace(settings(), target_language="ar"), LabelOptions(control_share=0)
+        hostile("x"), replace(settings(), target_language="ar"), BatchOptions(controls=0)
     )
     page = fill(batch.template, batch.items[0].columns)
     assert '<p class="text" lang="ar" dir="rtl">' in page

@@ -8,15 +8,8 @@ from decimal import Decimal
 import pytest
 
 from hits.batch.folder import read_batch
-from hits.batch.make import (
-    BatchOptions,
-    ComparisonQuestions,
-    LabelQuestions,
-    MadeBatch,
-    RankingQuestions,
-    make_batch,
-    price,
-)
+from hits.batch.make import MadeBatch, make_batch, price
+from hits.batch.options import BatchOptions
 from hits.payment import MIN_WAGE
 from hits.records import Answer, Kind
 from hits.results.answers import Results
@@ -40,7 +33,7 @@ def outputs(campaign, tmp_path):
 
 
 def test_labels_for_a_sum_in_a_folder_of_the_campaign(campaign):
-    batch = make_batch(campaign, budget="1.00")
+    batch = make_batch(campaign, options=BatchOptions(budget="1.00"))
     assert batch.folder == campaign.folder / "batches" / batch.settings.id
     assert batch.settings.kind is Kind.LABEL
     assert Decimal("0.8") < batch.price.total <= 1
@@ -55,8 +48,10 @@ def test_labels_for_a_sum_in_a_folder_of_the_campaign(campaign):
 
 def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
     now = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
-    options = BatchOptions(limit=3, title="Short", interface="de", seed=9, assignments=4, wage=Decimal(18))
-    batch = make_batch(campaign.folder, tmp_path / "b", LabelQuestions(max_len=2), options=options, now=now)
+    options = BatchOptions(
+        max_len=2, limit=3, title="Short", interface="de", seed=9, assignments=4, wage=Decimal(18)
+    )
+    batch = make_batch(campaign.folder, tmp_path / "b", options, now=now)
     settings = batch.settings
     assert (settings.title, settings.interface, settings.seed, settings.assignments) == ("Short", "de", 9, 4)
     assert settings.created == "2026-05-04T03:02:01Z"
@@ -71,22 +66,24 @@ def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
         "alternatives": 10,
         "punctuation": True,
         "select": "all",
+        "severity": False,
+        "blank": False,
+        "market": "local",
     }
 
 
 def test_comparisons_and_rankings(campaign, outputs, tmp_path):
-    options = BatchOptions(limit=5, reference=False)
-    pairs = make_batch(campaign, tmp_path / "pairs", ComparisonQuestions(outputs), options=options)
+    options = BatchOptions(kind=Kind.COMPARISON, outputs=outputs, limit=5, reference=False)
+    pairs = make_batch(campaign, tmp_path / "pairs", options)
     assert (pairs.settings.kind, pairs.settings.assignments, len(pairs.items)) == (Kind.COMPARISON, 3, 6)
     assert pairs.settings.made["systems"] == [f"{name}={path}" for name, path in outputs.items()]
     assert "${reference}" not in pairs.template
     fives = make_batch(
-        campaign, tmp_path / "fives", RankingQuestions(outputs), options=BatchOptions(controls=0.3)
+        campaign, tmp_path / "fives", BatchOptions(kind=Kind.RANKING, outputs=outputs, controls=0.3)
     )
     assert (fives.settings.kind, fives.settings.assignments) == (Kind.RANKING, 1)
     assert "${reference}" in fives.template
-    chosen = ComparisonQuestions(outputs, select="trueskill")
-    some = make_batch(campaign, tmp_path / "some", chosen, options=replace(options, controls=0))
+    some = make_batch(campaign, tmp_path / "some", replace(options, select="trueskill", controls=0))
     assert len(some.items) == 5
 
 
@@ -96,19 +93,16 @@ def test_segment_scores_say_which_comparisons_to_ask_for(campaign, outputs, tmp_
     rows = [f"{system},{segment},{i}" for segment in scored for i, system in enumerate(outputs)]
     scores = tmp_path / "scores.csv"
     scores.write_text("system,segment,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    questions = ComparisonQuestions(outputs, "trueskill", (scores,))
-    batch = make_batch(campaign, tmp_path / "b", questions, options=BatchOptions(limit=2, controls=0))
+    options = BatchOptions(
+        kind=Kind.COMPARISON, outputs=outputs, select="trueskill", scores=(scores,), limit=2, controls=0
+    )
+    batch = make_batch(campaign, tmp_path / "b", options)
     assert {item.columns["segment"] for item in batch.items} == {unscored}
     assert batch.settings.made["scores"] == [str(scores)]
     counts = tmp_path / "counts"
     counts.write_text("a b 1 2 3\n", encoding="utf-8")
     with pytest.raises(RyptError, match="expected segment scores, found comparisons"):
-        make_batch(
-            campaign,
-            tmp_path / "c",
-            ComparisonQuestions(outputs, "trueskill", (counts,)),
-            options=BatchOptions(limit=2),
-        )
+        make_batch(campaign, tmp_path / "c", replace(options, scores=(counts,)))
 
 
 def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
@@ -132,26 +126,16 @@ def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
 
 def test_what_cannot_be_made_leaves_nothing_behind(campaign, outputs, tmp_path):
     folder = tmp_path / "b"
-    comparisons = ComparisonQuestions(outputs)
-    for arguments, message in (
-        ({"budget": "much"}, "expected an amount of dollars such as 25.00 as budget, got 'much'"),
-        ({"budget": "-1"}, "expected an amount of dollars"),
-        (
-            {"budget": "5", "questions": comparisons},
-            "a budget is for labels; a limit makes a comparison batch smaller",
-        ),
-        ({"budget": Decimal("0.01")}, "the smallest batch costs"),
-        ({"questions": LabelQuestions(select="best")}, "expected select as one of all, value, found 'best'"),
-        ({"questions": ComparisonQuestions(outputs, "trueskill")}, "expected a limit"),
-        ({"questions": RankingQuestions({"one": outputs["one"]})}, "at least 2 systems"),
-        ({"options": BatchOptions(interface="tlh")}, "expected a language of the instructions"),
-        ({"options": BatchOptions(controls=0.9)}, "expected a share of controls between 0 and 0.5"),
+    for options, message in (
+        (BatchOptions(budget=Decimal("0.01")), "the smallest batch costs"),
+        (BatchOptions(kind=Kind.RANKING, outputs={"one": outputs["one"]}), "at least 2 systems"),
+        (BatchOptions(kind=Kind.RANKING), "expected the outputs of at least 2 systems"),
+        (BatchOptions(interface="tlh"), "expected a language of the instructions"),
+        (BatchOptions(controls=0.9), "expected a share of controls between 0 and 0.5"),
     ):
         with pytest.raises(RyptError, match=message):
-            make_batch(campaign, folder, **arguments)
+            make_batch(campaign, folder, options)
         assert not folder.exists()
-    with pytest.raises(RyptError, match="expected select as one of all, trueskill"):
-        ComparisonQuestions(outputs, "value")
     folder.mkdir()
     (folder / "x").touch()
     with pytest.raises(InputError, match="expected a new or empty folder"):
@@ -164,3 +148,48 @@ def test_a_made_batch_is_a_batch(campaign, tmp_path):
     fewer = replace(batch, items=batch.items[:1])
     assert isinstance(fewer, MadeBatch)
     assert price(fewer).hits == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": "much"}, "expected a budget in dollars such as 25.00, found 'much'"),
+        ({"budget": "-1"}, "expected a budget in dollars"),
+        ({"alternatives": 0}, "alternatives"),
+        ({"alternatives": 11}, "alternatives"),
+        ({"max_len": 0}, "max_len"),
+        ({"limit": 0}, "limit"),
+        ({"select": "best"}, "expected select for labels as one of all, value, found 'best'"),
+        ({"outputs": {"x": "x.txt"}}, "outputs are an option of comparisons and rankings"),
+        ({"scores": ("x.csv",)}, 'scores with select "trueskill" only'),
+        (
+            {"kind": Kind.COMPARISON, "select": "value"},
+            "expected select for comparisons as one of all, trueskill",
+        ),
+        ({"kind": Kind.COMPARISON, "select": "trueskill"}, "expected a limit"),
+        ({"kind": Kind.RANKING, "select": "trueskill", "limit": 3}, "expected select for rankings"),
+    ],
+)
+def test_options_that_cannot_be_right_are_refused(options, message):
+    with pytest.raises(RyptError, match=message):
+        BatchOptions(**options)
+
+
+@pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"budget": "5"},
+        {"labels": 5},
+        {"max_len": 3},
+        {"alternatives": 10},
+        {"punctuation": False},
+        {"reference_alignment": "/no/such/file"},
+        {"severity": True},
+        {"blank": True},
+        {"training": 3},
+    ],
+)
+def test_no_option_of_labels_is_ignored_by_other_batches(kind, option):
+    with pytest.raises(RyptError, match=f"{next(iter(option))} is an option of label batches"):
+        BatchOptions(kind=kind, **option)

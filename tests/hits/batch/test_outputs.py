@@ -3,13 +3,14 @@ from pathlib import Path
 import pytest
 
 from hits.batch.systems import (
-    check_limit,
-    check_outputs,
-    given_columns,
+    Outputs,
+    candidate_html,
+    make_comparison_batch,
+    make_ranking_batch,
+    page_columns,
     read_output,
     same_text,
     short_name,
-    shown,
 )
 from hits.records import BatchSettings, Kind, RewardRule
 from rypt.records import Segment
@@ -46,15 +47,18 @@ def test_of_a_list_the_first_candidate_of_each_segment_counts(tmp_path: Path) ->
         read_output(path, SEGMENTS)
 
 
-def test_outputs_that_cannot_be_right_are_refused() -> None:
-    with pytest.raises(RyptError, match="at least 2 systems, found 1"):
-        check_outputs(SEGMENTS, {"x": {}})
-    with pytest.raises(RyptError, match="a name for each system"):
-        check_outputs(SEGMENTS, {"x": {}, " ": {}})
-    with pytest.raises(RyptError, match="system y: segment '7'"):
-        check_outputs(SEGMENTS, {"x": {}, "y": {"7": "?"}})
-    with pytest.raises(RyptError, match="limit"):
-        check_limit(0)
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"x": {}}, "at least 2 systems, found 1"),
+        ({"x": {}, " ": {}}, "a name for each system"),
+        ({"x": {}, "y": {"7": "?"}}, "system y: segment '7'"),
+    ],
+)
+def test_outputs_that_cannot_be_right_are_refused(outputs: Outputs, message: str) -> None:
+    for make in (make_comparison_batch, make_ranking_batch):
+        with pytest.raises(RyptError, match=message):
+            make(SEGMENTS, outputs, SETTINGS)
 
 
 def test_spaces_make_no_difference_to_a_reader() -> None:
@@ -71,14 +75,14 @@ def test_item_ids_stay_short_and_plain() -> None:
 
 
 def test_a_segments_own_language_counts_before_the_batchs() -> None:
-    first, second = (given_columns(segment, "ref", SETTINGS) for segment in SEGMENTS)
+    first, second = (page_columns(segment, "ref", SETTINGS) for segment in SEGMENTS)
     assert (first["source_lang"], first["source_dir"], first["target_dir"]) == ("de", "ltr", "rtl")
     assert (second["source_lang"], second["source_dir"]) == ("he", "rtl")
 
 
 def test_an_empty_reference_is_hidden_and_an_empty_candidate_said_to_be_empty() -> None:
-    assert given_columns(SEGMENTS[0], " ", SETTINGS)["hidden_reference"] == "hidden"
-    assert given_columns(SEGMENTS[0], "<ref>", SETTINGS)["reference"] == "&lt;ref&gt;"
-    assert "reference" not in given_columns(SEGMENTS[0], None, SETTINGS)
-    assert shown(" ", "(no text)") == '<i class="empty">(no text)</i>'
-    assert shown("<b>", "(no text)") == "&lt;b&gt;"
+    assert page_columns(SEGMENTS[0], " ", SETTINGS)["hidden_reference"] == "hidden"
+    assert page_columns(SEGMENTS[0], "<ref>", SETTINGS)["reference"] == "&lt;ref&gt;"
+    assert "reference" not in page_columns(SEGMENTS[0], None, SETTINGS)
+    assert candidate_html(" ", "(no text)") == '<i class="empty">(no text)</i>'
+    assert candidate_html("<b>", "(no text)") == "&lt;b&gt;"

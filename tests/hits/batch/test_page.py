@@ -10,11 +10,10 @@ from hits.batch.page import (
     QUESTION_SCHEMA,
     check_template,
     fill,
-    fit,
     item_question,
     placeholders,
     question_xml,
-    split,
+    without_long_pages,
     without_market_parts,
 )
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
@@ -105,43 +104,16 @@ def test_a_page_of_exactly_the_most_bytes_passes_and_one_more_does_not() -> None
     room = MAX_QUESTION_BYTES - page_bytes(empty, empty.items[0])
     whole = replace(empty, items=(label_item(["ü" * (room // 2) + "x" * (room % 2)]),))
     assert page_bytes(whole, whole.items[0]) == MAX_QUESTION_BYTES
-    assert fit(whole) == whole
+    assert without_long_pages(whole) == whole
     assert item_question(whole, whole.items[0]).startswith("<HTMLQuestion")
     over = replace(empty, items=(label_item(["x" * (room + 1)]),))
     with pytest.raises(RyptError, match=r"item 7-3-5-1: its page takes 65,536 bytes"):
         item_question(over, over.items[0])
 
 
-def test_a_long_item_is_split_until_it_fits_and_nothing_is_lost() -> None:
-    texts = [letter * 20_000 for letter in "abcdefg"]
-    batch = fit(Batch(SETTINGS, (label_item(texts), label_item(["short"])), TEMPLATE))
-    assert [item.id for item in batch.items] == ["7-3-5-1aa", "7-3-5-1ab", "7-3-5-1b", "7-3-5-1"]
-    assert [item.columns["item"] for item in batch.items] == [item.id for item in batch.items]
-    seen = []
-    for item in batch.items[:-1]:
-        assert page_bytes(batch, item) <= MAX_QUESTION_BYTES
-        for n in range(1, 11):
-            used = n <= item.size
-            assert item.columns[f"hidden_{n}"] == ("" if used else "hidden disabled")
-            assert bool(item.columns[f"text_{n}"]) == bool(item.columns[f"phrase_{n}"]) == used
-            if used:
-                seen.append(tuple(item.columns[f"{name}_{n}"] for name in ("phrase", "control", "text")))
-    assert seen == [(f"phrase {n}", "YES" if n % 2 else "", texts[n - 1]) for n in range(1, 8)]
-    assert len(batch.notes) == 2
-    assert all("split in two" in note for note in batch.notes)
-    assert batch.items[-1] == label_item(["short"])
-
-
-def test_one_alternative_too_long_is_left_out_with_a_note() -> None:
-    batch = fit(Batch(SETTINGS, (label_item(["x" * 70_000]), label_item(["short"])), TEMPLATE))
+def test_an_item_with_a_page_too_long_is_left_out_with_a_note() -> None:
+    batch = without_long_pages(Batch(SETTINGS, (label_item(["x" * 70_000]), label_item(["short"])), TEMPLATE))
     assert [item.size for item in batch.items] == [1]
     assert "left out" in batch.notes[0]
     with pytest.raises(RyptError, match="shorten the template"):
-        fit(Batch(SETTINGS, (label_item(["x" * 70_000]),), TEMPLATE))
-
-
-@given(st.integers(2, 10))
-def test_halves_are_even(size: int) -> None:
-    halves = split(label_item([str(n) for n in range(size)]))
-    assert [half.size for half in halves] == [(size + 1) // 2, size // 2]
-    assert all(half.columns["hidden_reference"] == "" for half in halves)
+        without_long_pages(Batch(SETTINGS, (label_item(["x" * 70_000]),), TEMPLATE))

@@ -10,7 +10,7 @@ from hits.batch.markup import readable
 from hits.batch.page import fill
 from hits.batch.systems import make_ranking_batch
 from hits.kinds import parse_ranking_control
-from hits.records import Answer, Batch, BatchSettings, IdenticalPair, Kind
+from hits.records import Answer, Batch, BatchSettings, Kind
 from hits.results.content import Assignment, understand
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
@@ -66,11 +66,13 @@ def test_each_segment_shows_five_systems_in_an_order_drawn(batch: Batch) -> None
 
 
 def test_pairs_of_systems_meet_about_equally_often() -> None:
-    many = make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0, per_segment=10)
-    assert len(many.items) == 600
+    many = [Segment(f"s{n}", f"Quelle {n}") for n in range(600)]
+    outputs = {system: {s.id: f"{system} says {s.id}" for s in many} for system in SYSTEMS}
+    batch = make_ranking_batch(many, outputs, settings(), control_share=0)
+    assert len(batch.items) == 600
     met = Counter(
         frozenset((a, b))
-        for i in many.items
+        for i in batch.items
         for a, _ in slots(dict(i.columns))
         for b, _ in slots(dict(i.columns))
         if a < b
@@ -117,7 +119,7 @@ def test_the_seed_decides_everything(batch: Batch) -> None:
     assert make_ranking_batch(SEGMENTS, OUTPUTS, settings(3), control_share=0.2).items != batch.items
 
 
-def test_the_same_text_is_shown_once_and_set_aside() -> None:
+def test_the_same_text_is_shown_once() -> None:
     outputs = {
         "v": {"s0": "a"},
         "w": {"s0": "a "},
@@ -129,7 +131,6 @@ def test_the_same_text_is_shown_once_and_set_aside() -> None:
     (item,) = batch.items
     assert item.size == 3
     assert sorted(text.strip() for _, text in slots(dict(item.columns))) == ["a", "b", "c"]
-    assert batch.identical == (IdenticalPair("s0", "v", "w"), IdenticalPair("s1", "y", "z"))
 
 
 def test_items_of_fewer_candidates_hide_the_other_slots() -> None:
@@ -145,8 +146,6 @@ def test_limit_and_mistakes() -> None:
     assert len(make_ranking_batch(SEGMENTS, OUTPUTS, settings(), control_share=0, limit=4).items) == 4
     with pytest.raises(RyptError, match="nothing to rank"):
         make_ranking_batch(SEGMENTS, {"x": {"s0": "a"}, "y": {"s0": "a"}}, settings())
-    with pytest.raises(RyptError, match="at least 1 item a segment"):
-        make_ranking_batch(SEGMENTS, OUTPUTS, settings(), per_segment=0)
     with pytest.raises(RyptError, match="limit"):
         make_ranking_batch(SEGMENTS, OUTPUTS, settings(), limit=0)
 
@@ -185,16 +184,6 @@ def test_a_system_with_the_text_of_another_has_its_rank() -> None:
     assert len(content.comparisons) == 3
 
 
-def test_ties_are_those_of_the_candidates_that_were_drawn() -> None:
-    """As many systems as a page holds, of which two always agree: with a limit, their ties are as rare as the pages."""
-    outputs = {name: {s.id: f"{name} {s.id}" for s in SEGMENTS} for name in "vwx"}
-    outputs["copy"] = dict(outputs["v"])
-    few = make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0, limit=3)
-    assert {pair.segment for pair in few.identical} == {item.columns["segment"] for item in few.items}
-    assert {(pair.system_a, pair.system_b) for pair in few.identical} == {("v", "copy")}
-    assert len(few.identical) == 3
-
-
 def test_a_list_of_equal_systems_is_checked(tmp_path: Path) -> None:
     outputs = {"v": {"s0": "a"}, "w": {"s0": "a"}, "x": {"s0": "b"}}
     write_batch(tmp_path / "batch", make_ranking_batch(SEGMENTS, outputs, settings(), control_share=0))
@@ -204,13 +193,3 @@ def test_a_list_of_equal_systems_is_checked(tmp_path: Path) -> None:
     table.write_text(text.replace('"[""w""]"', "w").replace('"[""v""]"', "v"), encoding="utf-8")
     with pytest.raises(InputError, match=r"batch\.csv:2: expected a list of systems like .* in column same_"):
         read_batch(tmp_path / "batch")
-
-
-def test_a_page_that_is_too_long_is_split_with_a_note() -> None:
-    outputs = {name: {"s0": f"{name} " + "long " * 3500, "s1": name} for name in "vwxyz"}
-    batch = make_ranking_batch(SEGMENTS[:2], outputs, settings(), control_share=0)
-    halves = [item for item in batch.items if item.columns["segment"] == "s0"]
-    assert sorted(item.size for item in halves) == [2, 3]
-    assert {item.columns[f"system_{n}"] for item in halves for n in range(1, item.size + 1)} == set("vwxyz")
-    assert all(item.columns[f"text_{n}"] == "" for item in halves for n in range(item.size + 1, 6))
-    assert [note.endswith("it was split in two") for note in batch.notes] == [True]

@@ -13,9 +13,10 @@ OUTPUTS = {
     system: {s.id: f"{system} says garden{n} is bright today ." for n, s in enumerate(SEGMENTS)}
     for system in "xyz"
 }
+XY = {system: OUTPUTS[system] for system in "xy"}
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TOO_FEW = "{} too few for a full verdict on workers; 20 are needed, without controls"
-FEW = "{}: 5 are the least that tell who does not read from who was unlucky; {}"
+FEW = "{} cannot tell careless workers from unlucky ones: 5 are the least that can; {}"
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,7 @@ FEW = "{}: 5 are the least that tell who does not read from who was unlucky; {}"
 )
 def test_what_a_batch_of_comparisons_will_not_tell(limit: int, share: float, notes: list[str]) -> None:
     settings = new_settings(Kind.COMPARISON, seed=1, now=NOW)
-    batch = make_comparison_batch(
-        SEGMENTS, OUTPUTS, settings, pairs=[("x", "y")], control_share=share, limit=limit
-    )
+    batch = make_comparison_batch(SEGMENTS, XY, settings, control_share=share, limit=limit)
     assert verdict_notes(batch) == notes
 
 

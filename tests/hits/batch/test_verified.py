@@ -9,7 +9,8 @@ import pytest
 from hits.batch.alternatives import read_reference_links
 from hits.batch.folder import new_settings
 from hits.batch.label_controls import add_verified, align_references, control_candidates, find_phrase
-from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.labels import make_label_batch
+from hits.batch.options import BatchOptions
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.records import Label
@@ -19,8 +20,9 @@ NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 
 @pytest.fixture
-def campaign(demo_campaign: Path, tmp_path: Path) -> Campaign:
-    shutil.copytree(demo_campaign, tmp_path / "campaign")
+def campaign(unjudged_campaign: Path, demo_campaign: Path, tmp_path: Path) -> Campaign:
+    shutil.copytree(unjudged_campaign, tmp_path / "campaign")
+    shutil.copy(demo_campaign / "reference.align", tmp_path / "campaign")
     return Campaign.open(tmp_path / "campaign")
 
 
@@ -30,7 +32,7 @@ def test_a_batch_uses_what_was_verified_without_the_alignment(campaign: Campaign
     add_verified(campaign, {each.key: Label.YES if n % 2 else Label.NO for n, each in enumerate(offered)})
     assert control_candidates(campaign, links) == []  # nobody is asked twice
     settings = new_settings(Kind.LABEL, seed=1, now=NOW)
-    batch = make_label_batch(campaign, settings, LabelOptions(limit=60), votes=())
+    batch = make_label_batch(campaign, settings, BatchOptions(limit=60))
     known = {(each.key[0], each.phrase) for n, each in enumerate(offered) if n % 2}
     expected = [
         (item.columns["segment"], item.columns[f"phrase_{n}"])
@@ -55,7 +57,7 @@ def test_references_are_aligned_where_no_links_are_given(campaign: Campaign) -> 
 
 def test_exercises_come_from_several_segments(campaign: Campaign) -> None:
     settings = new_settings(Kind.LABEL, seed=1, now=NOW)
-    batch = make_label_batch(campaign, settings, LabelOptions(limit=10, training=5))
+    batch = make_label_batch(campaign, settings, BatchOptions(limit=10, training=5))
     assert len({item.columns["segment"] for item in batch.training}) == 5
     assert [item.columns["control_1"] for item in batch.training] == ["YES", "NO", "YES", "NO", "YES"]
 

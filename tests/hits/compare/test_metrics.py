@@ -46,7 +46,7 @@ def test_people_are_asked_and_answer(campaign, tmp_path):
         comparison.preferences()
     batch = comparison.ask(tmp_path / "b", options=BatchOptions(controls=0, assignments=1, limit=6))
     assert read_batch(tmp_path / "b").items == batch.items
-    assert batch.settings.made["metrics"] == ["rypt", "bleu"]
+    assert batch.settings.made["systems"] == ["rypt", "bleu"]
     assert (batch.settings.made["wage"], len(batch.items), batch.price.hits) == ("12.00", 6, 6)
     with campaign.database(readonly=False) as db:
         for n, item in enumerate(batch.items):

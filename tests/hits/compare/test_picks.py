@@ -5,15 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from hits.batch.folder import new_settings
-from hits.batch.make import BatchOptions
-from hits.compare.picks import MetricComparison, PickQuestions, rejected_words
+from hits.batch.systems import make_comparison_batch
+from hits.compare.picks import MetricComparison, rejected_words
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.scorer import Pick, Scorer
-from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))"), "2": None}
@@ -103,29 +102,14 @@ def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, 
 
 
 def test_people_are_asked_where_the_picks_differ(campaign, picks):
-    chosen = {name: picks[name] for name in ("rypt", "bleu")}
-    batch = PickQuestions(chosen).make(campaign, settings(), BatchOptions(controls=0))
+    outputs = {name: texts_of(picks[name]) for name in ("rypt", "bleu")}
+    batch = make_comparison_batch(campaign.segments, outputs, settings(), control_share=0)
     found = {
         d.segment: {"rypt": d.first.candidate.text, "bleu": d.second.candidate.text}
-        for d in disagreements(campaign, *chosen.values())
+        for d in disagreements(campaign, picks["rypt"], picks["bleu"])
     }
     shown = {
         i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"}
         for i in batch.items
     }
     assert shown == found
-    assert len(batch.identical) == len(campaign.segments) - len(found)
-    assert batch.settings.assignments == 3
-    assert all(item.columns["reference"] for item in batch.items)
-
-
-def test_the_reference_may_be_hidden(campaign, picks):
-    batch = PickQuestions(picks).make(campaign, settings(), BatchOptions(reference=False, limit=5))
-    assert all("reference" not in item.columns for item in batch.items)
-    assert sum(not item.columns["control"] for item in batch.items) == 5
-
-
-def test_picks_that_never_differ_need_nobody(campaign, picks):
-    same = {"rypt": picks["rypt"], "bleu": picks["rypt"]}
-    with pytest.raises(RyptError, match="nothing to compare"):
-        PickQuestions(same).make(campaign, settings(), BatchOptions())

@@ -317,7 +317,7 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
             assert rows[0][name] == first.facts[name]
 
 
-def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
+def test_equal_texts_are_no_comparisons(tmp_path):
     segments = [Segment(str(i), f"Satz {i}") for i in range(4)]
     outputs = {
         name: {s.id: f"sentence {s.id} by {name if s.id < '2' else 'all'}" for s in segments} for name in "xy"
@@ -325,7 +325,7 @@ def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
     settings = new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2)
     write_batch(tmp_path / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
     made = read_batch(tmp_path / "batch")
-    assert (len(made.items), len(made.identical)) == (2, 2)
+    assert len(made.items) == 2
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
         results = Results(db)
         publish(made, market)
@@ -333,6 +333,4 @@ def test_equal_texts_are_counted_and_no_comparisons(tmp_path):
         for _ in range(2):
             collect_into(results, made, tmp_path / "batch", market)
         assert sorted(c.segment for c in results.comparisons()) == ["0", "1"]
-        results.add_identical("another batch", made.identical)
-        assert results.count_identical() == 2  # the same pairs
         assert [report.worker for report in worker_reports(results)] == [results.comparisons()[-1].worker]

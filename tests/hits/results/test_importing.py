@@ -1,7 +1,6 @@
 """Results CSVs of a batch that is at hand: it says what the rows mean."""
 
 import csv
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,9 +57,7 @@ def row(number: int, item: str, **more: str) -> dict[str, str]:
     }
 
 
-def test_a_batch_gives_the_columns_and_its_pairs_with_the_same_text(
-    tmp_path: Path, batch: Batch, results: Results
-) -> None:
+def test_a_batch_gives_the_columns(tmp_path: Path, batch: Batch, results: Results) -> None:
     rows = [row(i, item.id) for i, item in enumerate(batch.items)]
     added = import_results(results, write(tmp_path / "r.csv", *rows), batch=batch, market="mturk")
     assert (added.assignments, added.comparisons) == (2, 2)
@@ -68,7 +65,6 @@ def test_a_batch_gives_the_columns_and_its_pairs_with_the_same_text(
     assert first.columns == batch.items[0].columns
     assert (first.facts["Title"], first.market) == (batch.settings.title, "mturk")
     assert [c for c in results.comparisons() if c.segment == "2"] == []
-    assert results.count_identical("b7") == 1
 
 
 def test_the_annotation_names_the_item(tmp_path: Path, batch: Batch, results: Results) -> None:
@@ -101,7 +97,7 @@ def test_rows_of_another_batch_are_refused(
 
 def test_what_the_file_says_of_a_hit_stands(tmp_path: Path, batch: Batch, results: Results) -> None:
     path = write(tmp_path / "r.csv", row(1, batch.items[0].id, Title="Another title", Reward="$0.99"))
-    import_results(results, path, batch=replace(batch, identical=()))
+    import_results(results, path, batch=batch)
     facts = next(results.assignments()).facts
     assert (facts["Title"], facts["Reward"]) == ("Another title", "$0.99")
     assert facts["MaxAssignments"] == "2"

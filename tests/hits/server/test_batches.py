@@ -17,7 +17,8 @@ from local_market import local_market
 from store_lives import available
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.make import BatchOptions, LabelQuestions, make_batch
+from hits.batch.make import make_batch
+from hits.batch.options import BatchOptions
 from hits.batch.page import item_question
 from hits.batch.systems import make_comparison_batch
 from hits.market.folder import keep_batch, kept_batches
@@ -89,9 +90,8 @@ def test_all_of_a_page_but_the_texts_to_judge_is_translated(tmp_path, interface)
 
 
 def test_a_page_that_asks_for_the_severity_is_translated_too(tmp_path, demo_campaign):
-    questions = LabelQuestions(severity=True)
-    options = BatchOptions(limit=1, controls=0)
-    batch = make_batch(demo_campaign, tmp_path / "batch", questions, options=options)
+    options = BatchOptions(severity=True, limit=1, controls=0)
+    batch = make_batch(demo_campaign, tmp_path / "batch", options)
     keep_batch(tmp_path, tmp_path / "batch", batch.settings.id)
     found = page(tmp_path, batch, "de")
     assert found is not None

@@ -16,7 +16,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import pytest
 
 from hits.batch.folder import new_settings, write_batch
-from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.labels import make_label_batch
+from hits.batch.options import BatchOptions
 from hits.batch.systems import make_comparison_batch, make_ranking_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
@@ -75,22 +76,18 @@ def settings(kind, assignments, name="b"):
 
 
 @pytest.fixture(scope="module")
-def labels(demo_campaign):
+def labels(unjudged_campaign):
     """A label batch of the demo, and truth: a phrase of an even number of letters is acceptable."""
-    campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(
-        campaign, settings(Kind.LABEL, 2), LabelOptions(limit=30, control_share=0), votes=()
-    )
+    campaign = Campaign.open(unjudged_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=30, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
 @pytest.fixture(scope="module")
-def few(demo_campaign):
+def few(unjudged_campaign):
     """The same with fewer hits."""
-    campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(
-        campaign, settings(Kind.LABEL, 2), LabelOptions(limit=9, control_share=0), votes=()
-    )
+    campaign = Campaign.open(unjudged_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=9, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -117,10 +114,10 @@ def truth_of(lines, tmp_path):
     return read_truth(path)
 
 
-def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, demo_campaign):
-    campaign = Campaign.open(demo_campaign)
-    options = LabelOptions(limit=9, severity=True)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options, votes=())
+def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, unjudged_campaign):
+    campaign = Campaign.open(unjudged_campaign)
+    options = BatchOptions(limit=9, severity=True)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options)
     truth = truth_of(even_truth(batch, campaign.segments), tmp_path)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
@@ -159,12 +156,12 @@ def published(tmp_path, batch, market):
     publish(tmp_path / "batch", market)
 
 
-def test_accurate_workers_give_the_labels_back(tmp_path, labels, demo_campaign):
+def test_accurate_workers_give_the_labels_back(tmp_path, labels, unjudged_campaign):
     batch, lines = labels
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
         found = simulate(tmp_path / "market", truth_of(lines, tmp_path), HONEST)
-        results, added = judged(tmp_path, batch, market, Campaign.open(demo_campaign).segments)
+        results, added = judged(tmp_path, batch, market, Campaign.open(unjudged_campaign).segments)
     asked = sum(item.size for item in batch.items)
     assert (added.assignments, found.total.hits) == (2 * len(batch.items), 2 * len(batch.items))
     assert found.total.answers == found.total.right == found.total.known == added.judgments == 2 * asked
@@ -180,11 +177,9 @@ def test_accurate_workers_give_the_labels_back(tmp_path, labels, demo_campaign):
     assert found.hours == pytest.approx(2 * asked * 8.4 / 3600)
 
 
-def test_a_database_is_truth_too(tmp_path, demo_campaign):
-    campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(
-        campaign, settings(Kind.LABEL, 1), LabelOptions(limit=15, control_share=0), votes=()
-    )
+def test_a_database_is_truth_too(tmp_path, unjudged_campaign):
+    campaign = Campaign.open(unjudged_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=15, controls=0))
     with campaign.database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         truth = read_truth(db.path)
@@ -256,9 +251,9 @@ def test_accuracy_and_doubt_are_as_told(tmp_path, labels):
     assert total.known == asked - total.labels["NOT_SURE"]
 
 
-def test_spammers_are_found(tmp_path, demo_campaign):
-    campaign = Campaign.open(demo_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), LabelOptions(limit=14), votes=())
+def test_spammers_are_found(tmp_path, unjudged_campaign):
+    campaign = Campaign.open(unjudged_campaign)
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), BatchOptions(limit=14))
     crew = Crew(workers=5, accuracy=0.95, spam=0.4)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from hits.batch.folder import new_settings
-from hits.batch.labels import LabelOptions, make_label_batch
+from hits.batch.labels import make_label_batch
+from hits.batch.options import BatchOptions
 from hits.batch.page import fill, without_market_parts
 from hits.records import Kind
 from hits.server.questions.safe_html import safe_page
@@ -12,10 +13,10 @@ from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key
 
 
-def test_segment_span_and_phrases_of_every_page(demo_campaign):
-    campaign = Campaign.open(demo_campaign)
+def test_segment_span_and_phrases_of_every_page(unjudged_campaign):
+    campaign = Campaign.open(unjudged_campaign)
     settings = new_settings(Kind.LABEL, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), id="b")
-    batch = make_label_batch(campaign, settings, LabelOptions(limit=80), votes=())
+    batch = make_label_batch(campaign, settings, BatchOptions(limit=80))
     sources = {segment.id: segment.tokens for segment in campaign.segments}
     gaps = 0
     for item in batch.items:
