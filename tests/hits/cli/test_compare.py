@@ -402,7 +402,18 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
         "Human-A",
     )
     refused(capsys, 1, "No such file", "scores", "--from", "mqm", "nothing.tsv", "-q")
-    refused(capsys, 1, "expected the name of the reference", "scores", "--from", "mqm", path, "--folder", "other", "-q")
+    refused(
+        capsys,
+        1,
+        "expected the name of the reference",
+        "scores",
+        "--from",
+        "mqm",
+        path,
+        "--folder",
+        "other",
+        "-q",
+    )
 
 
 def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
