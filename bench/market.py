@@ -17,15 +17,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from time import perf_counter, time
 from urllib.parse import urlencode, urlsplit
 
 from hits.batch.page import question_xml
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 RADIO = '<fieldset><p>{text}</p><label><input type="radio" name="label_{n}" value="YES" required>YES</label></fieldset>'
 SERVE = """
@@ -45,9 +42,16 @@ def label_page() -> str:
 def fill_market(folder: Path, workers: int, hits: int) -> list[str]:
     now = int(time())
     with Store(folder / "market.db") as store:
-        kind = store.hits.create_type(HitProperties("Judge", "Judge", Decimal("0.05"), 86400), now).id
+        hit = {
+            "Title": "Judge",
+            "Description": "Judge",
+            "Reward": "0.05",
+            "AssignmentDurationInSeconds": 86400,
+            "LifetimeInSeconds": 86400,
+            "Question": question_xml(label_page()),
+        }
         for _ in range(workers * hits + workers):
-            store.hits.create(kind, NewHit(question_xml(label_page()), 86400), now)
+            store.hits.create(hit, now)
         tokens = []
         for number in range(workers):
             invitation = store.people.invite(f"worker {number}", now)

@@ -72,37 +72,37 @@ class CommandDecoder:
         return self.template
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
-        """Run the command; an error quotes the last lines it printed."""
-        log = weights.with_suffix(".log")
+        """Run the command."""
         command = self.command(iteration, weights, nbest)
-        with open(log, "wb") as output:
-            process = subprocess.Popen(
-                command,
-                shell=True,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                cwd=self.folder,
-            )
-            try:
-                code = process.wait(self.timeout)
-            except subprocess.TimeoutExpired:
-                raise RyptError(
-                    f"the decoder did not finish in {self.timeout:g} seconds in iteration {iteration}{last_words(log)}"
-                ) from None
-            finally:
-                _end(process)
-        if code != 0:
-            how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
-            raise RyptError(f"the decoder {how} in iteration {iteration}{last_words(log)}")
+        run_command(command, iteration, weights.with_suffix(".log"), self.timeout, self.folder)
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the command and what it started."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def run_command(
+    command: str, iteration: int, log: Path, timeout: float | None, folder: PathLike | None = None
+) -> None:
+    """Run a shell command, and end all that it started; an error quotes the last lines it printed."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            cwd=folder,
+        )
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            message = f"the decoder did not finish in {timeout:g} seconds in iteration {iteration}"
+            raise RyptError(f"{message}{last_words(log)}") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if code != 0:
+        how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+        raise RyptError(f"the decoder {how} in iteration {iteration}{last_words(log)}")
 
 
 def last_words(log: Path) -> str:

@@ -14,7 +14,9 @@ import numpy as np
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
-SMALL = 1_000_000  # numbers in the arrays of all calls, up to which plain Python takes less time than the compiler
+SMALL = (
+    200_000  # numbers in the arrays of all calls, up to which plain Python takes less time than the compiler
+)
 
 
 def compiled(function: F) -> F:

@@ -256,3 +256,10 @@ def tokenize(text: str) -> list[str]:
     """
     tokens = text.replace("\t", " ").split(" ")
     return [token for token in tokens if token] if "" in tokens else tokens
+
+
+def token_count(text: str) -> int:
+    """The number of tokens of a text."""
+    if "  " in text or "\t" in text or text[:1] == " " or text[-1:] == " " or not text:
+        return len(tokenize(text))
+    return text.count(" ") + 1

@@ -17,7 +17,7 @@ import pytest
 
 from hits.market.folder import read_access
 from hits.market.service import session
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 DEPLOY = Path(__file__).resolve().parents[1] / "docs" / "deploy.md"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")

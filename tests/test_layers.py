@@ -15,7 +15,7 @@ from local_market import work
 from loop_world import served
 from source_files import ROOT, files, nodes
 
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 HEAVY = {
     "boto3",

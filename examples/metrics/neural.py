@@ -1,9 +1,9 @@
 """Neural metrics as metrics of rypt, each by its own package, which is loaded only when the metric is called.
 
     rypt tune list.jsonl --source dev.de --references dev.en --metric neural:comet
-    rypt compare campaign --metrics 'rypt,neural:comet(model=Unbabel/wmt22-cometkiwi-da)' --show
+    rypt compare picks campaign --metrics 'rypt,neural:comet(model=Unbabel/wmt22-cometkiwi-da)'
     rypt tune list.jsonl --source dev.de --references dev.en --metric 'neural:metricx(better=lower,scale=25)'
-    rypt compare systemA.txt systemB.txt --references dev.en --metrics neural:embedding --page compare.html
+    rypt compare systems systemA.txt systemB.txt --references dev.en --metrics neural:embedding --page compare.html
 
 Copy this file to the folder that you work in, or add its folder to PYTHONPATH. A function is called with a list of
 {"segment", "source", "candidate", "references"} and returns one score for each; other options are its arguments. Scores

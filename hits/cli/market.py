@@ -201,11 +201,6 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
     "repeated [PROLIFIC_PID, participantId, workerId].",
 )
-@click.option(
-    "--publish-from",
-    type=FOLDER,
-    help="Folder whose batch folders the dashboard can publish [the one in which FOLDER is].",
-)
 @click.option("-C", "--campaign", type=FOLDER, help="Campaign in which the dashboard can exclude workers.")
 @click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
@@ -220,7 +215,6 @@ def serve(
     hits_each: int,
     completion_code: str,
     parameters: tuple[str, ...],
-    publish_from: str | None,
     campaign: str | None,
     simulated_link: bool,
     as_json: bool,
@@ -257,12 +251,7 @@ def serve(
             )
 
     options = ServeOptions(
-        url,
-        proxy,
-        tuple(map(Path, batches)),
-        shared,
-        Path(publish_from) if publish_from else None,
-        Path(campaign) if campaign else None,
+        url, proxy, tuple(map(Path, batches)), shared, Path(campaign) if campaign else None
     )
     if campaign is not None:
         open_campaign(campaign)  # one that cannot be read is refused now

@@ -1,13 +1,14 @@
-"""Whose picks are better: metrics' picks beside each other, the batch that asks people, and what people preferred.
+"""Whose picks are better: metrics' picks side by side, the batch that asks people, and what people preferred.
 
-    comparison = compare_metrics(campaign, "rypt,bleu")                # hits.compare.metrics
+    comparison = compare_metrics(campaign, "rypt,bleu")                # hits.compare.picks
     comparison.disagreements().write("picks.html")                     # both picks side by side
     batch = comparison.ask("picks")                                    # a batch to publish
     comparison.preferences().text()                                    # its answers: the paper's Tables 1 and 2
 
     scores = HeldOutScores("scores.jsonl", splits=200)                 # hits.compare.scores
-    compare_by_scores(campaign, scores, "rypt,bleu,rypt:table+0.2*chrf").write("ted.json")
-    pool_outcomes(["ted.json", "news.json"]).text()                    # hits.compare.pool
+    compare_by_scores(campaign, scores, "rypt,bleu,rypt:table+0.2*chrf").text()
 
-`systems` counts preferences between systems instead of metrics; `tables`, `plot` and `page` show all of it.
+    compare_systems(["A.txt", "B.txt"], references=["dev.en"]).text()  # hits.compare.lists, without a campaign
+
+`hits.compare.systems` counts people's preferences between two systems.
 """

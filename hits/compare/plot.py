@@ -1,10 +1,10 @@
 """Pictures of comparisons: net wins with their intervals, or people's preferences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hits.compare.preferences import Preferences
-from rypt.picks.outcome import Outcome, PickComparison
+from rypt.picks.outcome import PickComparison
 from rypt.picture import new_figure, save_picture
 from rypt.text import PathLike
 
@@ -33,32 +33,6 @@ def plot_outcomes(
     axes.grid(axis="x", alpha=0.3)
     if note:
         axes.set_title(note, color=RED, fontsize="medium")
-    save_picture(figure, path)
-
-
-def plot_pool(path: PathLike, pairs: Sequence[tuple[Mapping[str, Outcome], Outcome]]) -> None:
-    """A forest plot: for each pair of metrics a line for each set, and below the diamond of all of them."""
-    count = sum(len(sets) + 1 for sets, _ in pairs)
-    figure = new_figure(7.5, 1.0 + 0.3 * count + 0.45 * len(pairs))
-    panels = figure.subplots(
-        len(pairs), 1, sharex=True, squeeze=False, height_ratios=[len(s) + 1 for s, _ in pairs]
-    )
-    for panel, (sets, pooled) in zip(panels[:, 0], pairs, strict=True):
-        largest = max(o.segments for o in sets.values())
-        for y, o in enumerate(reversed(list(sets.values())), start=1):
-            panel.plot([100 * o.low, 100 * o.high], [y, y], color=SLATE, linewidth=1.5)
-            panel.plot([100 * o.net], [y], "s", color=SLATE, markersize=3 + 5 * (o.segments / largest) ** 0.5)
-        colour = BLUE if pooled.low > 0 else RED if pooled.high < 0 else GREY
-        low, net, high = (100 * value for value in (pooled.low, pooled.net, pooled.high))
-        panel.fill([low, net, high, net], [0, 0.28, 0, -0.28], color=colour)
-        panel.axvline(0, color="black", linewidth=0.8)
-        panel.set_yticks(
-            range(len(sets) + 1), ["all", *reversed([f"{n} ({o.segments})" for n, o in sets.items()])]
-        )
-        panel.set_ylim(-0.6, len(sets) + 0.6)
-        panel.set_title(f"{pooled.metric} against {pooled.baseline}", fontsize="medium")
-        panel.grid(axis="x", alpha=0.3)
-    figure.supxlabel("better - worse, % of segments (95 % interval)", fontsize="medium")
     save_picture(figure, path)
 
 

@@ -1,19 +1,21 @@
-"""What people preferred of two metrics' picks: the paper's Tables 1 and 2, with a sign test and an interval."""
+"""What people preferred of two metrics' picks or two systems: the paper's Tables 1 and 2, tests and an interval."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
 from hits.batch.markup import plain
 from hits.batch.systems import same_text
+from hits.compare.words import comments, gain, table
+from hits.records import same_text_note
 from hits.results.answers import Results
 from hits.simulated import is_simulated
 from rypt.picks.outcome import bootstrap_interval
 from rypt.tails import sign_test
+from rypt.text import PathLike
 
 FEW = 5  # judgments of a segment
 
@@ -40,19 +42,14 @@ class Preferences:
     @property
     def title(self) -> str:
         """Which two, and under which condition."""
-        return f"{self.first} against {self.second}" + (
-            f", reference {self.reference}" if self.reference else ""
-        )
+        condition = f", reference {self.reference}" if self.reference else ""
+        return f"{self.first} against {self.second}{condition}"
 
     @property
     def simulated_note(self) -> str:
         """That judgments are simulated, where some are."""
-        count = sum(self.judgments)
-        return (
-            f"SIMULATED: {self.simulated} of {count} preferences were given by no person"
-            if self.simulated
-            else ""
-        )
+        count = f"{self.simulated} of {sum(self.judgments)} preferences"
+        return f"SIMULATED: {count} were given by no person" if self.simulated else ""
 
     @property
     def judgments(self) -> tuple[int, int, int]:
@@ -74,18 +71,20 @@ class Preferences:
         return {at: counts.get(at, 0) for at in range(most, -most - 1, -1)} if most <= FEW else counts
 
     @property
+    def favoured(self) -> tuple[int, int]:
+        """How many segments have more votes for the first, and for the second."""
+        first = sum(count for at, count in self.aggregates.items() if at > 0)
+        return first, sum(count for at, count in self.aggregates.items() if at < 0)
+
+    @property
     def p_judgments(self) -> float:
         """The sign test over judgments."""
-        first, second, _ = self.judgments
-        return sign_test(first, second)
+        return sign_test(*self.judgments[:2])
 
     @property
     def p_segments(self) -> float:
         """The sign test over segments: those whose judgments favour one of the two."""
-        aggregates = self.aggregates
-        return sign_test(
-            sum(n for at, n in aggregates.items() if at > 0), sum(n for at, n in aggregates.items() if at < 0)
-        )
+        return sign_test(*self.favoured)
 
     def interval(self, seed: int = 1) -> tuple[float, float, float]:
         """First's share of judgments minus second's (Table 1), and its 95 % bootstrap interval over segments."""
@@ -98,7 +97,6 @@ class Preferences:
         return float((shares * counts).sum() / counts.sum()), *interval
 
     def as_dict(self, seed: int = 1) -> dict[str, object]:
-        """For JSON."""
         net, low, high = self.interval(seed) if self.segments else (None, None, None)
         first, second, neither = self.judgments
         return {
@@ -128,40 +126,129 @@ def read_preferences(
     """
     now = {segment: (plain(text), plain(texts[1].get(segment, ""))) for segment, text in texts[0].items()}
     identical = sum(same_text(*pair) for pair in now.values())
+    last: dict[
+        tuple[str, str, tuple[str, str], str], int
+    ] = {}  # 0 for the first, 1 for the second, 2 for neither
+    for (worker, segment, system_a, _, choice), columns in results.comparisons_between(first, second):
+        reference = "shown" if columns.get("reference", "").strip() else "hidden"
+        pair = columns.get("candidate_a", ""), columns.get("candidate_b", "")
+        pair = pair if system_a == first else (pair[1], pair[0])
+        last[reference, segment, pair, worker] = (
+            2 if choice == "EQUAL" else int((choice == "A") != (system_a == first))
+        )
     conditions = []
-    for reference, answers in groupby(
-        sorted(_answers(results, first, second)), key=lambda answer: answer.reference
-    ):
+    for reference, answers in groupby(sorted(last.items()), key=lambda answer: answer[0][0]):
         segments: dict[str, list[int]] = {}
         stale = simulated = 0
-        for answer in answers:
-            if answer.segment not in now or not all(map(same_text, answer.texts, now[answer.segment])):
+        for (_, segment, pair, worker), vote in answers:
+            if segment not in now or not all(map(same_text, pair, now[segment])):
                 stale += 1
                 continue
-            segments.setdefault(answer.segment, [0, 0, 0])[answer.vote] += 1
-            simulated += is_simulated(answer.worker)
+            segments.setdefault(segment, [0, 0, 0])[vote] += 1
+            simulated += is_simulated(worker)
         counted = {segment: (votes[0], votes[1], votes[2]) for segment, votes in segments.items()}
         conditions.append(Preferences(first, second, counted, stale, identical, reference, simulated))
     return conditions[::-1]  # shown before hidden
 
 
-class _Answer(NamedTuple):
-    """What a worker said of two texts, the first metric's and the second's: 0, 1, or 2 for neither."""
+@dataclass(frozen=True, slots=True, repr=False)
+class PreferenceReport:
+    """What people preferred of the picks of metrics, two by two.
 
-    reference: str
-    segment: str
-    texts: tuple[str, str]
-    worker: str
-    vote: int
+    Each pair has one or two `Preferences`: of those who saw the reference and of those who did not.
+    """
+
+    pairs: list[list[Preferences]]
+    signature: str
+    signatures: Mapping[str, str]
+    simulated: str = ""
+    seed: int = 1
+    legend: Sequence[str] = ()
+
+    @property
+    def preferences(self) -> list[Preferences]:
+        """Those of all pairs."""
+        return [preferences for pair in self.pairs for preferences in pair]
+
+    def __repr__(self) -> str:
+        judged = "; ".join(f"{p.title}: {sum(p.judgments)} judgments" for p in self.preferences)
+        return f"PreferenceReport({judged})"
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "signature": self.signature,
+            "signatures": dict(self.signatures),
+            "notes": [self.simulated] if self.simulated else [],
+            "preferences": [preferences.as_dict(self.seed) for preferences in self.preferences],
+        }
+
+    def text(self, *, latex: bool = False) -> str:
+        """Of each pair the answer in a sentence and the paper's Tables 1 and 2, then what the metrics are."""
+        parts = []
+        for pair in self.pairs:
+            parts += [preference_line(preferences, self.seed, latex=latex) for preferences in pair]
+            parts.append(preference_tables(pair, latex=latex))
+        labels = [f"the labels behind the picks are {self.simulated}"] if self.simulated else []
+        signatures = [*labels, self.signature, *self.signatures.values()]
+        return "\n\n".join([*parts, comments(self.legend, latex), comments(signatures, latex)])
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the judgments and the segments' votes (.svg, .png, .pdf)."""
+        from hits.compare.plot import plot_preferences
+
+        plot_preferences(path, self.preferences)
 
 
-def _answers(results: Results, first: str, second: str) -> list[_Answer]:
-    last: dict[tuple[str, str, tuple[str, str], str], int] = {}
-    for given, columns in results.comparisons_between(first, second):
-        reference = "shown" if columns.get("reference", "").strip() else "hidden"
-        text_a, text_b = columns.get("candidate_a", ""), columns.get("candidate_b", "")
-        worker, segment, system_a, _, choice = given
-        texts = (text_a, text_b) if system_a == first else (text_b, text_a)
-        vote = 2 if choice == "EQUAL" else int((choice == "A") != (system_a == first))
-        last[reference, segment, texts, worker] = vote
-    return [_Answer(*question, vote) for question, vote in last.items()]
+def preference_tables(
+    conditions: Sequence[Preferences], *, latex: bool = False, pick: str = "first by "
+) -> str:
+    """The paper's Table 1 (judgments, a half for each condition) and a Table 2 for each (segments by their votes).
+
+    All are of the same two metrics; ``pick`` stands before their names.
+    """
+    first = conditions[0]
+    names = [f"{pick}{first.first}", f"{pick}{first.second}", "neither", "total"]
+    suffixes = [f", reference {p.reference}" if len(conditions) > 1 else "" for p in conditions]
+    head, rows = ["preferred"], [[name] for name in names]
+    for p, suffix in zip(conditions, suffixes, strict=True):
+        counts = [*p.judgments, sum(p.judgments)]
+        head += [f"judgments{suffix}", "%"]
+        for row, count in zip(rows, counts, strict=True):
+            row += [str(count), f"{100 * count / counts[-1]:.1f}"]
+    tables = [table(rows, head, latex)]
+    for p, suffix in zip(conditions, suffixes, strict=True):
+        counts_of = {_aggregate(p, at): count for at, count in p.all_aggregates.items()}
+        counts_of |= dict(zip((f"{p.first} +any", f"{p.second} +any"), p.favoured, strict=True))
+        counts_of["total"] = len(p.segments)
+        shares = [
+            [name, str(count), f"{100 * count / len(p.segments):.1f}"] for name, count in counts_of.items()
+        ]
+        tables.append(table(shares, [f"aggregate{suffix}", "segments", "%"], latex))
+    return "\n\n".join(tables)
+
+
+def _aggregate(preferences: Preferences, at: int) -> str:
+    return "±0" if at == 0 else f"{preferences.first if at > 0 else preferences.second} +{abs(at)}"
+
+
+def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = False) -> str:
+    """The tables in a sentence; ``seed`` is the random seed of the bootstrap."""
+    p = preferences
+    net, low, high = p.interval(seed)
+    liked, other = p.first, p.second
+    condition = f", reference {p.reference}" if p.reference else ""
+    if low <= 0 <= high:
+        start = f"It is not shown whether people prefer {p.first} or {p.second}{condition}: "
+    else:
+        if net < 0:
+            liked, other, net, low, high = other, liked, -net, -high, -low
+        start = f"People prefer {liked} to {other}{condition}: "
+    sentence = (
+        f"{start}{gain(net, low, high)}, % of the judgments for {liked} - % for {other}; "
+        f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
+    )
+    notes = [same_text_note(p.identical)] if p.identical else []
+    notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
+    notes += [f"without {', '.join(p.excluded)} (excluded)"] if p.excluded else []
+    notes += [p.simulated_note] if p.simulated else []
+    return comments([sentence, *notes], latex)

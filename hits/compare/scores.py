@@ -1,33 +1,34 @@
 """``compare_by_scores``: metrics' picks judged by human scores that are held out from the judgments."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hits.compare.metrics import DEFAULT_METRICS, AnyMetrics, read_metrics
-from hits.compare.plot import plot_outcomes
-from hits.compare.tables import beside, outcome_table, quality_table
+from hits.compare.picks import DEFAULT_METRICS, AnyMetrics, read_metrics
 from hits.compare.words import (
     POINTS,
     answer_line,
     answered_outcome,
-    further_lines,
+    comments,
+    fair_line,
+    in_points,
+    labels_line,
     legend,
     model_name,
-    name_in_words,
+    table,
 )
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import check_option
 from rypt.picks.evidence import find_documents, half_of, need_documents, read_evidence
 from rypt.picks.metrics import PickMetric, parse_pick_metric
-from rypt.picks.outcome import PickComparison, SplitWatch, compare_picks
-from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
+from rypt.picks.outcome import Outcome, PickComparison, SplitWatch, compare_picks
+from rypt.signature import signature
+from rypt.text import InputError, PathLike, RyptError, read_lines
 
+COLUMNS = ("better %", "equal %", "worse %", "net, points", "95 % interval", "p")
 UNITS = ("segment", "document")
 CEILING = ("human", "human+0.001*chrf")
 RATED_ONCE = (
@@ -80,8 +81,6 @@ class OutcomeReport:
     signatures: list[str]
     notes: list[str]
     simulated: str = ""
-    segments: tuple[str, ...] = ()
-    documents: tuple[str, ...] | None = None
     metrics: tuple[PickMetric, ...] = ()
     scoring: Scoring = field(default_factory=Scoring)
     caution: str = ""
@@ -92,7 +91,6 @@ class OutcomeReport:
         return f"OutcomeReport({nets}; {self.comparison.splits} splits)"
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
         compared = self.comparison
         return {
             "signature": self.signature,
@@ -103,50 +101,46 @@ class OutcomeReport:
             "splits": compared.splits,
         }
 
-    def write(self, path: PathLike) -> None:
-        """Write everything as JSON, with what happened in each segment, for `hits.compare.pool`."""
-        by_segment = {
-            "ids": self.segments,
-            "documents": self.documents,
-            "outcomes": [asdict(outcomes) for outcomes in self.comparison.by_segment],
-        }
-        with open_output(path) as stream:
-            stream.write(json.dumps({**self.as_dict(), "segments": by_segment}, ensure_ascii=False) + "\n")
+    def answers(self) -> list[str]:
+        """The first metric against BLEU, or against the last one, in a sentence; what labels alone gain; and what is
+        left against metrics that know as much about systems.
+        """
+        outcomes, metrics = self.comparison.outcomes, {metric.name: metric for metric in self.metrics}
+        who = "one rater" if self.only_rater else "people"
+        lines = [
+            answer_line(answered_outcome(outcomes), metrics, who=who),
+            labels_line(outcomes, metrics),
+            fair_line(outcomes, metrics),
+        ]
+        return list(filter(None, lines))
 
     def text(self, *, latex: bool = False) -> str:
         """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures."""
-        compared = self.comparison
+        outcomes, quality = self.comparison.outcomes, self.comparison.quality
         first = [*self.answers(), *([f"note: {self.caution}"] if self.caution else [])]
-        rows = [outcome.metric for outcome in compared.outcomes]
-        names = [POINTS, *legend(self.metrics, self.scoring, dict.fromkeys((*rows, *compared.quality)))]
-        return "\n\n".join(
-            [
-                beside(first, latex=latex),
-                outcome_table(compared, latex=latex),
-                beside(names, latex=latex),
-                quality_table(compared, latex=latex),
-                beside([*self.notes, self.signature, *self.signatures], latex=latex),
-            ]
-        )
-
-    def answer(self) -> str:
-        """The first metric against BLEU, or against the last one, in a sentence."""
-        one = answered_outcome(self.comparison.outcomes)
-        if not self.only_rater:
-            return answer_line(one, name_in_words)
-        names = {
-            name: name_in_words(name).replace("people's", "one rater's")
-            for name in (one.metric, one.baseline)
-        }
-        return answer_line(one, lambda name: names[name], "one rater")
-
-    def answers(self) -> list[str]:
-        """The answer, what labels alone gain, and what is left against metrics that know as much about systems."""
-        return [self.answer(), *further_lines(self.comparison.outcomes)]
+        rows = [[o.metric, o.baseline, *_cells(o)] for o in outcomes]
+        scores = [[name, f"{value:.3f}"] for name, value in quality.items()]
+        names = dict.fromkeys((*(outcome.metric for outcome in outcomes), *quality))
+        parts = [
+            comments(first, latex),
+            table(rows, ["picks of", "against", *COLUMNS], latex),
+            comments([POINTS, *legend(self.metrics, self.scoring, names)], latex),
+            table(scores, ["picks of", "human score, higher is better"], latex),
+            comments([*self.notes, self.signature, *self.signatures], latex),
+        ]
+        return "\n\n".join(parts)
 
     def plot(self, path: PathLike) -> None:
         """Draw the net wins with their intervals (.svg, .png, .pdf)."""
+        from hits.compare.plot import plot_outcomes
+
         plot_outcomes(path, self.comparison, note=self.simulated)
+
+
+def _cells(o: Outcome) -> list[str]:
+    shares = [f"{100 * share:.1f}" for share in (o.wins, o.equal, o.losses)]
+    interval = f"[{in_points(o.low)}, {in_points(o.high)}]"
+    return [*shares, in_points(o.net), interval, f"{o.p:.3f}" if o.p >= 0.001 else "<0.001"]
 
 
 def compare_by_scores(
@@ -177,10 +171,16 @@ def compare_by_scores(
     )
     caution = ""
     if scores.way == "rater" and evidence.rated_once(scores.judged_only):
-        _refuse_human(scores, chosen)
+        asked = "--ceiling" if scores.ceiling else next((m.name for m in chosen if m.uses("human")), None)
+        if asked is not None:
+            raise RyptError(f"{asked} cannot be had here: {RATED_ONCE}")
         ceiling, caution = [], RATED_ONCE
     documents = find_documents(campaign, scores.documents)
-    counted = _counted(evidence.segments, documents, scores)
+    counted = np.ones(len(evidence.segments), np.bool_)
+    if scores.segments is not None:
+        counted &= np.isin(evidence.segments, _read_ids(scores.segments, evidence.segments))
+    if scores.half is not None:
+        counted &= np.array(half_of(need_documents(documents, "--half"), scores.half), np.bool_)
     comparison = compare_picks(
         evidence.data,
         chosen,
@@ -192,50 +192,25 @@ def compare_by_scores(
         seed=seed,
         watch=watch,
     )
-    signature = _signature(campaign, scores, comparison, [*chosen, *ceiling], seed)
     notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
     if evidence.only_rater:
         notes.append(
             f"one rater ({evidence.only_rater}) gave all labels and all scores, so the same person decides"
         )
-    if counted is not None:
-        notes.append(
-            f"only {int(counted.sum())} of {len(counted)} segments are counted, those that were asked for"
-        )
+    if scores.segments is not None or scores.half is not None:
+        count = f"{int(counted.sum())} of {len(counted)} segments"
+        notes.append(f"only {count} are counted, those that were asked for")
     return OutcomeReport(
         comparison,
-        signature,
+        _signature(campaign, scores, comparison, [*chosen, *ceiling], seed),
         evidence.signatures,
         notes,
         evidence.simulated,
-        tuple(evidence.segments),
-        None if documents is None else tuple(documents),
         (*chosen, *ceiling),
         campaign.scoring,
         caution,
         evidence.only_rater,
     )
-
-
-def _refuse_human(scores: HeldOutScores, metrics: Sequence[PickMetric]) -> None:
-    """Refuse what asks for the judging raters' own scores where they scored none of the candidates to pick from."""
-    asked = "--ceiling" if scores.ceiling else next((m.name for m in metrics if m.uses("human")), None)
-    if asked is not None:
-        raise RyptError(f"{asked} cannot be had here: {RATED_ONCE}")
-
-
-def _counted(
-    segments: Sequence[str], documents: list[str] | None, scores: HeldOutScores
-) -> NDArray[np.bool_] | None:
-    """Which segments count; None for all."""
-    if scores.segments is None and scores.half is None:
-        return None
-    counted = np.ones(len(segments), np.bool_)
-    if scores.segments is not None:
-        counted &= np.isin(segments, _read_ids(scores.segments, segments))
-    if scores.half is not None:
-        counted &= np.array(half_of(need_documents(documents, "--half"), scores.half), np.bool_)
-    return counted
 
 
 def _ceiling(campaign: Campaign, scores: HeldOutScores, metrics: Sequence[PickMetric]) -> list[PickMetric]:
@@ -254,28 +229,21 @@ def _signature(
     seed: int,
 ) -> str:
     scoring = campaign.scoring
-    models = dict.fromkeys(
-        model_name(term, scoring) for metric in metrics for term in metric.all_terms if term.name == "rypt"
-    )
-    judging = scores.judging or (1 if scores.way == "rater" else "half")
-    part = [f"half:{scores.half}"] if scores.half else []
-    part += [f"unit:{scores.unit}"] if scores.unit != "segment" else []
-    judged_only = [f"judged_only:{','.join(sorted(scores.judged_only))}"] if scores.judged_only else []
-    return "|".join(
-        [
-            "compare",
-            f"hold-out:{scores.way}",
-            f"splits:{comparison.splits}",
-            f"judging:{judging}",
-            *judged_only,
-            f"max_len:{scores.max_len or 'all'}",
-            *part,
-            f"segments:{comparison.outcomes[0].segments}",
-            *([f"rypt:{','.join(models)}"] if models else []),
-            f"ties:{scoring.ties}",
-            f"seed:{seed}",
-            f"v:{version('rypt')}",
-        ]
+    models = [model_name(term, scoring) for m in metrics for term in m.all_terms if term.name == "rypt"]
+    return signature(
+        "compare",
+        **{"hold-out": scores.way},
+        splits=comparison.splits,
+        judging=scores.judging or (1 if scores.way == "rater" else "half"),
+        judged_only=",".join(sorted(scores.judged_only)) or None,
+        max_len=scores.max_len or "all",
+        half=scores.half,
+        unit=scores.unit if scores.unit != "segment" else None,
+        segments=comparison.outcomes[0].segments,
+        rypt=",".join(dict.fromkeys(models)) or None,
+        ties=scoring.ties,
+        seed=seed,
+        v=version("rypt"),
     )
 
 

@@ -1,19 +1,17 @@
-"""What a comparison says, and what the names in its table stand for, in words for readers who know neither.
+"""What a comparison says, in words for readers who do not know the names in its tables, and tables for a paper.
 
 answer_line(outcome)     one sentence: whose picks are better, by how much, how sure that is
 legend(rows, scoring)    a line for each term of the metrics in a table
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from hits.compare.tables import gain
 from rypt.campaign.settings import Scoring
-from rypt.metrics.expression import Term, parse_spec
+from rypt.metrics.expression import Term
 from rypt.options import MODELS, scoring_words
 from rypt.picks.held_out import CONTROLS
-from rypt.picks.metrics import PickMetric, parse_pick_metric
+from rypt.picks.metrics import PickMetric
 from rypt.picks.outcome import BOUNDS, Outcome
-from rypt.text import RyptError
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
 POINTS = (
@@ -30,39 +28,84 @@ MEANINGS = {
     "scores": "scores from a file",
     "column": "scores from a field of the lists",
     "command": "scores by another program",
-}
-CONTROL_MEANINGS = {
     "coverage": "control: how much of a candidate has labels, whatever they say",
     "permuted": "control: the labels given to other phrases of the segment, so that they say nothing",
-}
-BOUND_MEANINGS = {
     "random": "a candidate at random",
     "best": "the candidate that the held-out scores put first",
 }
+Metrics = Mapping[str, PickMetric]  # by name
 
 
-def answer_line(outcome: Outcome, meaning: Callable[[str], str] = str, who: str = "people") -> str:
-    """The outcome in a sentence; ``meaning`` writes the name of a metric so that readers know what it is.
+def table(rows: Sequence[Sequence[object]], names: Sequence[str], latex: bool) -> str:
+    from tabulate import tabulate
 
-    ``who`` gave the scores.
+    style = "latex_booktabs" if latex else "simple"
+    align = ["left"] + ["right"] * (len(names) - 1)
+    text = str(tabulate(rows, names, tablefmt=style, disable_numparse=True, colalign=align))
+    return text.replace("±", r"$\pm$") if latex else text
+
+
+def comments(lines: Iterable[str], latex: bool) -> str:
+    """Lines besides tables: in LaTeX comments, so that all of it can be pasted."""
+    return "\n".join(f"% {line}" if latex else line for line in lines)
+
+
+def gain(net: float, low: float, high: float) -> str:
+    """A net gain in points with its interval.
+
+    >>> gain(0.053, 0.031, 0.076)
+    '+5.3 points (95 % interval +3.1 to +7.6)'
+    """
+    return f"{in_points(net)} points (95 % interval {in_points(low)} to {in_points(high)})"
+
+
+def in_points(share: float) -> str:
+    """A difference of shares in percentage points, with its sign.
+
+    >>> in_points(0.0534), in_points(-0.0001)
+    ('+5.3', '+0.0')
+    """
+    return f"{round(100 * share, 1) + 0.0:+.1f}"
+
+
+def answer_line(outcome: Outcome, metrics: Metrics | None = None, *, who: str = "people") -> str:
+    """The outcome in a sentence, for readers who do not know what the ``metrics`` are; ``who`` gave the scores.
 
     >>> print(answer_line(Outcome("rypt", "bleu", 0.25, 0.6, 0.15, 0.1, 0.02, 0.18, 0.01, 529)))
     The picks of rypt are better than those of BLEU by +10.0 points (95 % interval +2.0 to +18.0): people scored them \
 higher in 25.0 % of 529 segments and lower in 15.0 %.
     """
+
+    def in_words(name: str) -> str:
+        metric = (metrics or {}).get(name)
+        return NAMES.get(name, name) if metric is None else metric_words(metric, f"{who}'s labels")
+
     low, high = outcome.low, outcome.high
-    first, second = meaning(outcome.metric), NAMES.get(outcome.baseline) or meaning(outcome.baseline)
+    first, second = in_words(outcome.metric), NAMES.get(outcome.baseline) or in_words(outcome.baseline)
     points = gain(outcome.net, low, high)
     if low <= 0 <= high:
         start = f"It is not shown whether the picks of {first} or those of {second} are better: {points}"
     else:
-        start = (
-            f"The picks of {first} are {'better' if low > 0 else 'worse'} than those of {second} by {points}"
-        )
-    shares = f"{outcome.wins:.1%} of {outcome.segments} segments and lower in {outcome.losses:.1%}".replace(
-        "%", " %"
+        better = "better" if low > 0 else "worse"
+        start = f"The picks of {first} are {better} than those of {second} by {points}"
+    higher, lower = (f"{100 * share:.1f} %" for share in (outcome.wins, outcome.losses))
+    return (
+        f"{start}: {who} scored them higher in {higher} of {outcome.segments} segments and lower in {lower}."
     )
-    return f"{start}: {who} scored them higher in {shares}."
+
+
+def metric_words(metric: PickMetric, labels: str = "people's labels") -> str:
+    """A metric's name, and in parentheses whether it goes by labels, and what by besides.
+
+    >>> from rypt.picks.metrics import parse_pick_metric
+    >>> metric_words(parse_pick_metric("rypt:half+0.2*chrf")), metric_words(parse_pick_metric("chrf"))
+    ("rypt:half+0.2*chrf (people's labels and chrF)", 'chrf')
+    """
+    if not metric.uses("rypt"):
+        return metric.name
+    parts = [labels, *dict.fromkeys(NAMES.get(t.name, t.name) for t in metric.all_terms if t.name != "rypt")]
+    parts += ["the mean of each system"] if metric.system or metric.means else []
+    return f"{metric.name} ({' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))})"
 
 
 def answered_outcome(outcomes: Sequence[Outcome]) -> Outcome:
@@ -71,86 +114,37 @@ def answered_outcome(outcomes: Sequence[Outcome]) -> Outcome:
     return next((outcome for outcome in of_first if outcome.baseline == "bleu"), of_first[-1])
 
 
-def further_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """What stands below the answer: the gain of labels alone, and what is left against metrics that know systems."""
-    return list(filter(None, [labels_line(outcomes), fair_line(outcomes)]))
-
-
-def labels_line(outcomes: Sequence[Outcome]) -> str:
+def labels_line(outcomes: Sequence[Outcome], metrics: Metrics) -> str:
     """The gain of people's labels alone, where the first metric is a sum of them and something else.
 
     Empty if the labels of that sum, scored in the same way, are no metric of their own in the table.
-
-    >>> rows = [Outcome(name, "bleu", 0.2, 0.7, 0.1, 0.1, -0.02, 0.2, 0.1, 529) for name in ("rypt+0.2*chrf", "rypt")]
-    >>> print(labels_line(rows))
-    Labels alone (rypt): +10.0 points (95 % interval -2.0 to +20.0), no difference shown, against BLEU.
     """
     answered = answered_outcome(outcomes)
-    metric = _known_metric(answered.metric)
-    names = {term.label for term in metric.all_terms if term.name == "rypt"} if metric else set()
+    labels = {term.label for term in metrics[answered.metric].all_terms if term.name == "rypt"}
     for o in outcomes:
-        if o.metric in names and o.metric != answered.metric and o.baseline == answered.baseline:
+        if o.metric in labels - {answered.metric} and o.baseline == answered.baseline:
             against = NAMES.get(o.baseline, o.baseline)
             return f"Labels alone ({o.metric}): {_gain_in_words(o)} against {against}."
     return ""
 
 
-def _gain_in_words(o: Outcome) -> str:
-    return f"{gain(o.net, o.low, o.high)}{', no difference shown,' if o.low <= 0 <= o.high else ''}"
-
-
-def fair_line(outcomes: Sequence[Outcome]) -> str:
+def fair_line(outcomes: Sequence[Outcome], metrics: Metrics) -> str:
     """What is left of the first metric's gain where the other metric knows the mean of each system, too.
 
-    Empty if the first metric has no such term, or no other has it with the same weight.
-
-    >>> print(fair_line([Outcome("rypt+2*system", "bleu+2*system", 0.2, 0.7, 0.1, 0.1, -0.02, 0.2, 0.1, 529)]))
-    Against metrics that know the mean of each system, too: +10.0 points (95 % interval -2.0 to +20.0), no difference \
-shown, against bleu+2*system.
+    Empty if the first metric has no such term, or no other, without labels, has it with the same weight.
     """
-    first = outcomes[0].metric
-    metric = _known_metric(first)
-    weight = metric.system if metric else 0.0
-    names = [f"{name}+{weight:g}*system" for name in ("bleu", "chrf")] if weight else []
+    first = metrics[outcomes[0].metric]
     left = [
         f"{_gain_in_words(o)} against {o.baseline}"
         for o in outcomes
-        if o.metric == first and o.baseline in names
+        if o.metric == first.name and first.system == metrics[o.baseline].system != 0
+        if not metrics[o.baseline].uses("rypt")
     ]
     return f"Against metrics that know the mean of each system, too: {'; '.join(left)}." if left else ""
 
 
-def name_in_words(name: str) -> str:
-    """The name of a metric or a control as `in_words` writes it.
-
-    >>> name_in_words("rypt:half+0.2*chrf"), name_in_words("rypt, coverage"), name_in_words("chrf")
-    ("rypt:half+0.2*chrf (people's labels and chrF)", 'rypt, coverage', 'chrf')
-    """
-    metric = _known_metric(name)
-    return name if metric is None else in_words(metric)
-
-
-def _known_metric(name: str) -> PickMetric | None:
-    """The metric of this name; None for a control, or for a metric that another installation has."""
-    try:
-        return parse_pick_metric(name)
-    except RyptError:
-        return None
-
-
-def in_words(metric: PickMetric) -> str:
-    """A metric's name, and in parentheses whether it goes by people's labels, and what by besides."""
-    if not metric.uses("rypt"):
-        return metric.name
-    others = dict.fromkeys(
-        NAMES.get(term.name, term.name) for term in metric.all_terms if term.name != "rypt"
-    )
-    parts = [
-        "people's labels",
-        *others,
-        *(["the mean of each system"] if metric.system or metric.means else []),
-    ]
-    return f"{metric.name} ({' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))})"
+def _gain_in_words(o: Outcome) -> str:
+    return f"{gain(o.net, o.low, o.high)}{', no difference shown,' if o.low <= 0 <= o.high else ''}"
 
 
 def legend(metrics: Iterable[PickMetric], scoring: Scoring, others: Collection[str] = ()) -> list[str]:
@@ -167,42 +161,24 @@ without a label counting one half
     lines: dict[str, str] = {}
     for metric in metrics:
         for term in metric.all_terms:
-            lines.setdefault(term.label, term_words(term, scoring))
+            lines.setdefault(term.label, _term_words(term, scoring))
         if len(metric.terms) > 1:
-            lines.setdefault(
-                "A+0.2*B", "a sum: the score A, and the score B with a weight of 0.2, each from 0 to 1"
-            )
-        if metric.system:
-            what = (
-                f"{metric.system:g} times the mean of the other terms over all candidates of the same system"
-            )
-            lines.setdefault(f"{metric.system:g}*system", what)
-        for weight, mean in metric.means:
-            what = f"{weight:g} times the mean of {mean.name} over all candidates of the same system"
-            lines.setdefault(f"{weight:g}*system({mean.name})", what)
+            lines["A+0.2*B"] = "a sum: the score A, and the score B with a weight of 0.2, each from 0 to 1"
+        means = {f"{weight:g}*system({mean.name})": (weight, mean.name) for weight, mean in metric.means}
+        means |= {f"{metric.system:g}*system": (metric.system, "the other terms")} if metric.system else {}
+        for name, (weight, what) in means.items():
+            lines[name] = f"{weight:g} times the mean of {what} over all candidates of the same system"
     for name in others:
         control = name.rpartition(", ")[2]
         if control in CONTROLS:
-            lines[f"…, {control}"] = CONTROL_MEANINGS[control]
+            lines[f"…, {control}"] = MEANINGS[control]
         elif name in BOUNDS:
-            lines[name] = BOUND_MEANINGS[name]
+            lines[name] = MEANINGS[name]
     width = max(map(len, lines), default=0)
     return [f"{name:<{width}}  {what}" for name, what in lines.items()]
 
 
-def spec_legend(specs: Iterable[str], scoring: Scoring | None = None) -> list[str]:
-    """A line for each term of metrics that are written as for tuning.
-
-    >>> spec_legend(["bleu"])
-    ['bleu  BLEU: overlap with the reference in words and word sequences']
-    """
-    terms = {term.label: term for spec in specs for term in parse_spec(spec)}
-    width = max(map(len, terms), default=0)
-    return [f"{label:<{width}}  {term_words(term, scoring or Scoring())}" for label, term in terms.items()]
-
-
-def term_words(term: Term, scoring: Scoring) -> str:
-    """What one term of a metric is."""
+def _term_words(term: Term, scoring: Scoring) -> str:
     if term.name != "rypt":
         return MEANINGS.get(term.name, f"the metric {term.name}")
     name = model_name(term, scoring)
@@ -212,8 +188,8 @@ def term_words(term: Term, scoring: Scoring) -> str:
 def model_name(term: Term, scoring: Scoring) -> str:
     """The model by which a term ``rypt`` scores; of percolation, what an unknown constituent counts as.
 
-    >>> model_name(Term(1, "rypt"), Scoring()), model_name(Term(1, "rypt", {"model": "tree"}), Scoring())
-    ('half', 'tree')
+    >>> model_name(Term(1, "rypt"), Scoring()), model_name(Term(1, "rypt", {"model": "table"}), Scoring())
+    ('half', 'table')
     """
     model = term.options.get("model") or ("percolation" if "unknown" in term.options else scoring.model)
     return model if model != "percolation" else term.options.get("unknown") or scoring.unknown

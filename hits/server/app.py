@@ -3,11 +3,13 @@
     serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets its `MarketLinks`
     make_app(folder)                          the WSGI application alone, for another server
 
-Everything is in the folder: ``market.db`` (see `hits.server.store`) and ``market.json`` (see `hits.market.folder`).
+Everything is in the folder: ``market.db`` (see `hits.server.store`), ``market.json`` (see `hits.market.folder`), and
+``market.lock``, which ends with the server's process and holds its address.
 """
 
 import errno
 import logging
+import os
 import re
 import signal
 import threading
@@ -29,20 +31,22 @@ from hits.market.folder import (
     MarketAccess,
     SharedTerms,
     open_access,
+    private_folder,
     remember_terms,
     remember_url,
 )
-from hits.server.connections import CLEANUP_SECONDS, limit_waiting
-from hits.server.lock import only_server
+from hits.server.endpoint import Endpoint
+from hits.server.endpoint import Response as EndpointResponse
 from hits.server.pages.dashboard import Dashboard
 from hits.server.pages.texts import PageError
+from hits.server.pages.training import quiz_routes, training_routes
 from hits.server.pages.visit import page_texts
-from hits.server.pages.worker import WorkerPages
-from hits.server.protocol.endpoint import Endpoint, connection_of
+from hits.server.pages.worker import worker_routes
 from hits.server.security import MAX_BODY, Seals, security_headers
 from hits.server.settings import ServedMarket, ServeOptions, SharedLink
+from hits.server.store import Store
 from hits.server.store.records import RefusedError
-from hits.server.store.store import Store
+from rypt.locked_files import lock
 from rypt.text import PathLike, RyptError
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ THREADS = 4  # more wait for each other: Python runs one at a time, and so does 
 CONNECTIONS = 500
 READ_AT_MOST = 4 * MAX_BODY  # a body between the two limits is read, so that its sender gets an answer
 STATIC_LIFE = 3600
+LOCK_NAME = "market.lock"
 HOST = re.compile(
     r"(?=.{1,260}$)(?:[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -60,7 +65,7 @@ HOST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MarketLinks:
-    """Where a served market is and how to come in: keys for boto3, links for the requester and for a crowd."""
+    """The address of a served market, keys for boto3, and links for the requester and for a crowd."""
 
     url: str
     endpoint_url: str
@@ -88,18 +93,18 @@ def make_app(
 ) -> Flask:
     """The application of a folder, which is made if it is not there; ``now`` tells the time in whole seconds."""
     access = open_access(folder)
-    place = Path(folder)
-    clock = now or _seconds
-    options = options or ServeOptions()
-    market = ServedMarket(place, Store(place / STORE_NAME), access, options, Seals(access.session_key), clock)
+    path, options = Path(folder), options or ServeOptions()
+    clock = now or (lambda: int(time.time()))
+    market = ServedMarket(path, Store(path / STORE_NAME), access, options, Seals(access.session_key), clock)
     app = Flask("hits.server.pages")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY, MAX_FORM_MEMORY_SIZE=MAX_BODY, MAX_FORM_PARTS=2000)
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["market"] = market
-    app.register_blueprint(WorkerPages(market).blueprint())
-    app.register_blueprint(Dashboard(market).blueprint())
-    _add_own_routes(app, market)
+    for routes in (worker_routes(market), training_routes(market), quiz_routes(market)):
+        app.register_blueprint(routes)
+    app.register_blueprint(Dashboard(market).routes())
+    _add_endpoint(app, market)
     _add_errors(app)
     app.before_request(_refuse_broken_text)
     app.after_request(_protect)
@@ -109,40 +114,29 @@ def make_app(
     return app
 
 
-def _seconds() -> int:
-    return int(time.time())
-
-
-def _add_own_routes(app: Flask, market: ServedMarket) -> None:
+def _add_endpoint(app: Flask, market: ServedMarket) -> None:
     endpoint = Endpoint(market.store, market.access.keys)
-    direct = not (market.options.proxy or market.options.public_url)  # a proxy's connections are everybody's
     styles = (files("hits.batch") / "templates" / "hit.css").read_bytes()
 
+    @app.get("/")
     def landing() -> str:
         return render_template("landing.html", t=page_texts())
 
+    @app.post("/")
     def requester() -> Response:
+        answer: EndpointResponse
         try:
-            body = request.get_data()
+            path, query = f"{request.script_root}/", request.query_string.decode("latin-1")
+            answer = endpoint.answer(
+                dict(request.headers), request.get_data(), market.now(), path=path, query=query
+            )
         except RequestEntityTooLarge:
-            refused = endpoint.refuse_large()
-            return Response(refused.body, refused.status, dict(refused.headers))
-        answer = endpoint.answer(
-            dict(request.headers),
-            body,
-            market.now(),
-            path=f"{request.script_root}/",
-            query=request.query_string.decode("latin-1"),
-            connection=connection_of(request.environ) if direct else "",
-        )
+            answer = endpoint.refuse_large()
         return Response(answer.body, answer.status, dict(answer.headers))
 
+    @app.get("/hit.css")
     def hit_css() -> Response:
         return Response(styles, mimetype="text/css")
-
-    app.add_url_rule("/", "landing", landing, methods=["GET"])
-    app.add_url_rule("/", "requester", requester, methods=["POST"])
-    app.add_url_rule("/hit.css", "hit_css", hit_css, methods=["GET"])
 
 
 def _add_errors(app: Flask) -> None:
@@ -151,7 +145,7 @@ def _add_errors(app: Flask) -> None:
     def page(status: int, heading: str, text: str) -> tuple[str, int]:
         return render_template("error.html", t=page_texts(), heading=heading, text=text), status
 
-    def told(error: PageError) -> tuple[str, int]:
+    def page_error(error: PageError) -> tuple[str, int]:
         texts = page_texts()
         if f"{error.name}_text" in texts.texts:
             return page(error.status, texts[error.name], texts[f"{error.name}_text"])
@@ -173,7 +167,7 @@ def _add_errors(app: Flask) -> None:
         text = texts.texts.get(f"error_{status}") or texts["refused"]
         return page(status, texts["error_heading"], text)
 
-    app.register_error_handler(PageError, told)
+    app.register_error_handler(PageError, page_error)
     app.register_error_handler(RefusedError, refused)
     app.register_error_handler(Exception, failed)
 
@@ -235,16 +229,56 @@ def serve(
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
     options = options or ServeOptions()
-    with only_server(folder) as say_url:
+    with only_server(folder) as announce:
         app = make_app(folder, options=options)
         market: ServedMarket = app.extensions["market"]
+
+        def listening(url: str) -> None:
+            access, shared = remember_url(market.folder, market.access, url), options.shared
+            code = shared.completion_code or access.completion_code
+            remember_terms(market.folder, SharedTerms(shared.parameters[0], shared.hits, code))
+            announce(url)
+            ready(market_links(access, shared))
+
         try:
             with _signals_as_interrupts():
-                _run(app, host, port, lambda url: _tell(market, url, say_url, ready))
+                _run(app, host, port, listening)
         except KeyboardInterrupt:
             log.info("stopped before the first request")
         finally:
             market.store.close()
+
+
+@contextmanager
+def only_server(folder: PathLike) -> Iterator[Callable[[str], None]]:
+    """Hold a folder's lock, or raise `RyptError` with the URL of the server that does.
+
+    Call what it yields with our own URL, once it is known.
+    """
+    path = Path(folder) / LOCK_NAME
+    try:
+        private_folder(path.parent)
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise RyptError(f"{path}: {error.strerror or error}") from None
+
+    def announce(url: str) -> None:
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, url.encode())
+
+    try:
+        if not lock(file):
+            try:
+                url = path.read_text(encoding="utf-8").strip()
+            except OSError:  # Windows does not let others read a locked file
+                url = ""
+            where = f" at {url}" if url else ", or just starting"
+            raise RyptError(f"{folder}: this market is served already{where}")
+        announce("")
+        yield announce
+    finally:
+        os.close(file)
 
 
 def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> None:
@@ -263,31 +297,19 @@ def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> 
             max_request_body_size=READ_AT_MOST,
             clear_untrusted_proxy_headers=not options.proxy,
             ident="rypt",
-            cleanup_interval=CLEANUP_SECONDS,
         )
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         advice = "; --port 0 takes a free port, or name another" if taken else ""
         raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
-    limit_waiting(server)
     try:
-        listening(options.public_url or f"http://{_shown(host)}:{_port(server)}/")
+        listening(options.public_url or f"http://{_url_host(host)}:{_port(server)}/")
         server.run()
     finally:
         server.close()
 
 
-def _tell(
-    market: ServedMarket, url: str, say_url: Callable[[str], None], ready: Callable[[MarketLinks], None]
-) -> None:
-    access, shared = remember_url(market.folder, market.access, url), market.options.shared
-    code = shared.completion_code or access.completion_code
-    remember_terms(market.folder, SharedTerms(shared.parameters[0], shared.hits, code))
-    say_url(url)
-    ready(market_links(access, market.options.shared))
-
-
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     """A host as it stands in a URL; "any address" is reached at this machine's own."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
     return f"[{host}]" if ":" in host else host

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hits.market.folder import STORE_NAME, served_access
-from hits.records import parse_annotation
-from hits.server.store.records import Locale
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.text import PathLike
 
 
@@ -26,13 +24,13 @@ def invite(folder: PathLike, names: Iterable[str], *, country: str | None = None
 
     ``country`` is where they live (ISO 3166, such as DE), for hits that ask for it.
     """
-    access, place = served_access(folder), Locale(country.upper()) if country else None
+    access, now = served_access(folder), int(time.time())
+    country = country.upper() if country else None
     with Store(Path(folder) / STORE_NAME) as store:
-        now = int(time.time())
-        invitations = [store.people.invite(name, now, locale=place) for name in dict.fromkeys(names)]
+        people = [store.people.invite(name, now, country=country) for name in dict.fromkeys(names)]
     return [
-        Invited(invitation.worker.name, invitation.worker.id, access.invitation_url(invitation.token))
-        for invitation in invitations
+        Invited(person.worker.name, person.worker.id, access.invitation_url(person.token))
+        for person in people
     ]
 
 
@@ -40,14 +38,14 @@ def revoke(folder: PathLike, people: Iterable[str]) -> int:
     """Take back all invitation links of people, given by name or by worker id; the number of links that were valid."""
     served_access(folder)
     with Store(Path(folder) / STORE_NAME) as store:
-        wanted = [store.people.named(person).id for person in dict.fromkeys(people)]
-        return sum(store.people.revoke(worker, int(time.time())) for worker in wanted)
+        workers = [store.people.named(person).id for person in dict.fromkeys(people)]
+        return sum(store.people.revoke(worker, int(time.time())) for worker in workers)
 
 
 def open_hits(folder: PathLike) -> int:
     """How many hits of a local market can be taken now."""
     with Store(Path(folder) / STORE_NAME) as store:
-        return store.figures.overview(int(time.time())).hits.get("Assignable", 0)
+        return store.figures.count_open(int(time.time()))
 
 
 def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[str]) -> int:
@@ -60,11 +58,7 @@ def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[
         return 0
     with Store(path) as store:
         states = store.figures.states(int(time.time()))
-    return sum(
-        known.get(assignment) != status.capitalize()
-        for assignment, status, annotation in states
-        if (ours := parse_annotation(annotation)) and ours[0] in batches
-    )
+    return sum(known.get(assignment) != status for assignment, status, batch in states if batch in batches)
 
 
 def worker_names(folder: PathLike) -> dict[str, str]:
@@ -73,4 +67,4 @@ def worker_names(folder: PathLike) -> dict[str, str]:
     if not path.exists():
         return {}
     with Store(path) as store:
-        return {worker.id: worker.name for worker in store.people.all() if worker.name}
+        return {worker.id: worker.name for worker in store.people.all()}

@@ -8,14 +8,10 @@ from urllib.parse import urlsplit
 
 from hits.market.folder import MarketAccess
 from hits.server.security import Seals
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.text import RyptError
 
-PARAMETERS = (
-    "PROLIFIC_PID",
-    "participantId",
-    "workerId",
-)  # of Prolific, of CloudResearch Connect, of many others
+PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of Connect, of many others
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +20,7 @@ class SharedLink:
 
     The first of ``parameters`` in the link's query string holds the service's id of the person. After ``hits`` hits
     (0: when there are none left) the page shows the completion code and, with a ``completion_url``, a link back;
-    ``{code}`` in it becomes the code. Nobody comes in under a name that simulated workers have, but with ``simulated``.
+    ``{code}`` in it becomes the code. Names that simulated workers have are refused, but with ``simulated``.
     """
 
     parameters: tuple[str, ...] = PARAMETERS
@@ -60,15 +56,14 @@ class ServeOptions:
 
     ``public_url`` is how others reach it when that is not host and port: its path, if it has one, is the prefix of all
     pages. ``proxy`` trusts the X-Forwarded headers of one reverse proxy. ``batches`` are batch folders whose controls
-    the dashboard uses, beside those in ``FOLDER/batches``. The dashboard publishes batch folders of ``publish_from``
-    (default: where the market's folder is), and excludes workers from the judgments of ``campaign``.
+    the dashboard uses, beside those in ``FOLDER/batches``. The dashboard excludes workers from the judgments of
+    ``campaign``.
     """
 
     public_url: str = ""
     proxy: bool = False
     batches: tuple[Path, ...] = ()
     shared: SharedLink = SharedLink()
-    publish_from: Path | None = None
     campaign: Path | None = None
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from hits.batch.folder import read_batch
 from hits.market.folder import STORE_NAME, kept_batches
 from hits.market.served import is_served
 from hits.server.invitations import invite
-from hits.server.store.store import Store
+from hits.server.store import Store
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME

@@ -180,7 +180,6 @@ MERT_ONLY = ("aim", "restarts", "window", "memory", "dask")
 BESIDE_ZMERT = {
     "zmert",
     "algorithm",
-    "aim",
     "threads",
     "dask",
     "replicates",

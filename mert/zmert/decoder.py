@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from mert.decoder import CommandDecoder, NoMoreListsError
+from mert.decoder import NoMoreListsError, run_command
 from mert.weights import read_weights
 from mert.zmert.lists import ListRules
 from rypt.text import InputError, open_binary_output, open_output
@@ -91,26 +91,25 @@ def _write(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
-class Script(CommandDecoder):
-    """Runs the file of ``-cmd``, as a shell script where it is no program; ``success`` is the exit code of success."""
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The file of ``-cmd``, run as a shell script where it is no program; ``success`` is the exit code of success."""
 
-    def __init__(self, path: Path, *, pass_iteration: bool, success: int, timeout: float | None) -> None:
-        self.path, self.pass_iteration, self.success = path.absolute(), pass_iteration, success
-        self.template, self.timeout, self.folder = str(path), timeout, None
+    path: Path
+    pass_iteration: bool
+    success: int
+    timeout: float | None
 
-    def command(self, iteration: int, weights: Path, nbest: Path) -> str:
-        """The command; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
-        run = (
-            shlex.quote(str(self.path))
-            if os.access(self.path, os.X_OK)
-            else f"sh {shlex.quote(str(self.path))}"
-        )
+    def run(self, iteration: int, log: Path) -> None:
+        """Run it; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
+        path = shlex.quote(str(self.path.absolute()))
+        command = path if os.access(self.path, os.X_OK) else f"sh {path}"
         if self.pass_iteration:
-            run += f" {iteration}"
-        if self.success == 0:
-            return run
-        message = f'echo "exit code $code, expected {self.success} (-decExit)"'
-        return f"{run}; code=$?; [ $code -eq {self.success} ] && exit 0; {message}; exit 1"
+            command += f" {iteration}"
+        if self.success:
+            message = f'echo "exit code $code, expected {self.success} (-decExit)"'
+            command += f"; code=$?; [ $code -eq {self.success} ] && exit 0; {message}; exit 1"
+        run_command(command, iteration, log, self.timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +121,9 @@ class ZmertLists:
 
     output: Path
     rules: ListRules
-    fake: str | None = None
-    keep: bool = True
-    compress: bool = False
+    fake: str | None
+    keep: bool
+    compress: bool
 
     def ready(self, iteration: int) -> Path | None:
         """The list that takes the decoder's place in an iteration, where there is one."""
@@ -136,13 +135,12 @@ class ZmertLists:
     def save(self, iteration: int) -> None:
         """Keep a copy of the decoder's list, as ``.ZMERT.itK``."""
         data = self.output.read_bytes()
-        name, zipped = self.output.name.removesuffix(".gz"), self.output.suffix == ".gz"
-        if zipped or self.compress:
-            data = data if zipped else gzip.compress(data, mtime=0)
-            with open(self.output.with_name(f"{name}.ZMERT.it{iteration}.gz"), "wb") as stream:
-                stream.write(data)
-        else:
-            _write(self.output.with_name(f"{name}.ZMERT.it{iteration}"), data)
+        kept = self.output.with_name(f"{self.output.name.removesuffix('.gz')}.ZMERT.it{iteration}")
+        if self.output.suffix != ".gz" and not self.compress:
+            _write(kept, data)
+            return
+        data = data if self.output.suffix == ".gz" else gzip.compress(data, mtime=0)
+        kept.with_name(f"{kept.name}.gz").write_bytes(data)
 
 
 class ZmertDecoder:
@@ -170,16 +168,16 @@ class ZmertDecoder:
                 read_weights(weights).values, f".ZMERT.it{iteration}" if self.keep_config else None
             )
         if ready is None:
-            self._decode(iteration, weights, nbest)
+            self._decode(iteration, weights)
         text = self.lists.rules.read(ready or self.lists.output)
         with open_output(nbest) as stream:
             stream.write(text)
 
-    def _decode(self, iteration: int, weights: Path, nbest: Path) -> None:
+    def _decode(self, iteration: int, weights: Path) -> None:
         assert self.script is not None
         output = self.lists.output
         output.unlink(missing_ok=True)  # an old list must not pass for a new one
-        self.script(iteration, weights, nbest)
+        self.script.run(iteration, weights.with_suffix(".log"))
         if not output.is_file():
             raise InputError(output, None, f"the decoder wrote no such list in iteration {iteration}")
         if self.lists.keep:

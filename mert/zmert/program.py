@@ -91,8 +91,8 @@ def read_zmert(
 ) -> ZmertRun:
     """Read a configuration and all the files it names.
 
-    The configuration gives the number of starts, the random seed and, if it says so, the threads of the search; its
-    other settings stay.
+    The configuration gives the number of starts, the random seed and, if it says so, the threads of the search. Like
+    Z-MERT this looks for the optimum of the lists; the other settings of ``search`` stay.
     """
     config = read_configuration(path)
     folder = folder or config.folder / f"{Path(path).name}.run"
@@ -104,6 +104,7 @@ def read_zmert(
     _check_source(config, references)
     search = replace(
         search,
+        aim="list",
         restarts=config.whole("-ipi", 20, 1) - 1,
         seed=_read_seed(config, folder, now),
         threads=config.whole("-thrCnt", search.threads, 1),
@@ -282,18 +283,12 @@ def _read_decoder(
     fake = str(config.place("-fake", "")) if "-fake" in config else None
     save = config.whole("-save", 3, 0, 3)
     lists = ZmertLists(
-        config.place("-decOut", "output.nbest"),
-        rules,
-        fake,
-        keep=save in (2, 3),
-        compress=config.flag("-compress"),
+        config.place("-decOut", "output.nbest"), rules, fake, save in (2, 3), config.flag("-compress")
     )
     script = None
     success, pass_iteration = config.whole("-decExit", 0, 0, 255), config.flag("-passIt")
     if "-cmd" in config:
-        script = Script(
-            config.file("-cmd", ""), pass_iteration=pass_iteration, success=success, timeout=timeout
-        )
+        script = Script(config.file("-cmd", ""), pass_iteration, success, timeout)
     elif fake is None:
         raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that exist")
     elif lists.ready(1) is None:

@@ -190,7 +190,9 @@ def score(
     from rypt.campaign.scoring import write_picks
 
     if Path(campaign).is_file():
-        list_scores = f"rypt compare {campaign} --references FILE prints the BLEU, chrF and TER of a list"
+        list_scores = (
+            f"rypt compare systems {campaign} --references FILE prints the BLEU, chrF and TER of a list"
+        )
         raise click.UsageError(f"expected a campaign's folder, found the file {campaign}; {list_scores}")
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     report = score_campaign(opened, candidates=file, alignments=alignments, pick=pick, choices=choices)

@@ -1,6 +1,6 @@
 """Metric expressions: ``name``, ``name(option=value,…)``, or a weighted sum of such terms.
 
-``rypt tune --metric`` and ``rypt compare --metrics`` read the same language:
+``rypt tune --metric`` and ``rypt compare picks --metrics`` read the same language:
 
     bleu                          one metric
     chrf++(beta=1)                with options

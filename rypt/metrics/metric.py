@@ -261,7 +261,7 @@ def read_metric(spec: str, resources: Resources) -> Metric:
         if term.name in PICK_TERMS:
             raise RyptError(
                 f"the metric {spec!r}: {term.name} scores no candidate by itself, so nothing can be tuned to it; "
-                "it is a term of 'rypt compare --metrics'"
+                "it is a term of 'rypt compare scores --metrics'"
             )
         if term.weight == 0:
             raise RyptError(f"the metric {spec!r}: expected weights other than 0, found 0*{term.label}")

@@ -162,7 +162,7 @@ def _appraise_ratings(
             continue
         if is_shared:
             problem = f"{named} is there with two texts"
-            repairs.add(number, "shared-id", problem, "identified by the user's batch")
+            repairs.add(number, "shared-id", problem)
         try:
             errors = _spans(json.loads(spans or "[]"), texts[0][1], number, repairs)
             time = int(float(times[1])) if len(times) > 1 else None
@@ -244,7 +244,7 @@ def _spans(spans: Sequence[Record], target: str, line: int, repairs: Repairs) ->
             errors.append(_span(span, target))
         except _WRONG as error:
             problem = f"expected an error span with start_i and end_i: {_reason(error)}"
-            repairs.add(line, "span-refused", problem, "no place")
+            repairs.add(line, "span-refused", problem)
             if isinstance(span, Mapping):
                 errors.append(ErrorSpan("nowhere", 0, 0, str(span.get("severity") or "neutral")))
     return tuple(errors)

@@ -1,18 +1,18 @@
 """Ratings of existing evaluation campaigns into the judgment database: which segment, which candidate, which labels.
 
-In a campaign that was made from the same ratings, segments and candidates are found by their ids. In any other, a
-rating belongs to the segment whose tokens spell its source text (the id decides between equal ones, else the target)
-and to the candidate of that segment whose tokens spell its target text, in the list named after the system if it is in
-several (``Online-W.jsonl``, ``newstest.Online-W.txt``). Ratings without a place are counted with the reason.
+A rating belongs to the segment with its id if the tokens of that spell its source text, else to the one that they do
+spell (its id or its target decides between equal ones); and to the candidate whose tokens spell its target text, in
+the list named after the system if it is in several (``Online-W.jsonl``, ``newstest.Online-W.txt``). Ratings without a
+place are counted with the reason.
 
 Judgments are made segment by segment while they are added, in one transaction: none is in memory longer than that.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -20,10 +20,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from rypt.campaign.folder import Campaign
 from rypt.ratings.labels import JudgedCandidate, spelling, token_spelling
 from rypt.ratings.rating import Policy, Rating, Repairs
-from rypt.ratings.texts import RatingTexts
 from rypt.records import Candidate, Judgment, Segment
 from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, plural
-from rypt.texts.lists import list_name, list_system
+from rypt.texts.lists import list_system
 
 T = TypeVar("T")
 NO_SEGMENT = "no segment of the campaign has this source text"
@@ -40,7 +39,6 @@ class Place(NamedTuple):
     candidate: Candidate
 
 
-Find = Callable[[Rating], Place | str]  # what a rating is about, or why that is not in the campaign
 Matched = dict[tuple[str, str, str], tuple[Rating, Place]]  # by segment, system and rater
 
 
@@ -56,23 +54,24 @@ class RatingImport:
     already: int = 0
     raters: int = 0
     systems: int = 0
-    unmatched: dict[str, int] = field(default_factory=dict)
-    unknown_severities: dict[str, int] = field(default_factory=dict)
+    unmatched: Counter[str] = field(default_factory=Counter)
+    unknown_severities: Counter[str] = field(default_factory=Counter)
     repairs: dict[str, int] | None = None
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        counts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def __str__(self) -> str:
         lines = [
             f"{self.file}: {plural(self.added, 'judgment')} added, {self.already} already there, from {self.matched} "
             f"of {plural(self.ratings, 'rating')} ({plural(self.raters, 'rater')}, {plural(self.systems, 'system')})"
         ]
-        lines += [f"{plural(count, 'rating')} not used: {why}" for why, count in self.unmatched.items()]
+        lines += [f"{plural(count, 'rating')} not used: {why}" for why, count in self.unmatched.most_common()]
         lines += [
             f"{plural(count, 'error')} of the unknown severity {name!r}, not counted"
-            for name, count in self.unknown_severities.items()
+            for name, count in self.unknown_severities.most_common()
         ]
         return "\n  ".join(lines)
 
@@ -85,7 +84,6 @@ def import_ratings(
     *,
     only_raters: Collection[str] = (),
     excluded_raters: Collection[str] = (),
-    texts: RatingTexts | None = None,
     scores: PathLike | None = None,
     better: str = "lower",
     repairs: Repairs | None = None,
@@ -93,9 +91,9 @@ def import_ratings(
 ) -> RatingImport:
     """Import the ratings of a file in one transaction, and write the raters' scores to the file ``scores``.
 
-    ``texts`` are those that the campaign was made of, if it was made from these ratings. ``repairs`` are those that
-    reading the file made; they are counted, and listed in ``repairs_file``. Where one of these files cannot be written,
-    nothing is imported; nor where no rating matches. ``better`` says whether lower or higher scores are better.
+    ``repairs`` are those that reading the file made; they are counted, and listed in ``repairs_file``. Where one of
+    these files cannot be written, nothing is imported; nor where no rating matches. ``better`` says whether lower or
+    higher scores are better.
 
     Ratings that were imported with another policy are refused: both labels of a constituent would be votes.
     """
@@ -104,15 +102,13 @@ def import_ratings(
         nullcontext() if scores is None else open_output(scores) as stream,
         nullcontext() if repairs_file is None else open_output(repairs_file) as list_of_repairs,
     ):
-        find = spelled_places(campaign, ratings) if texts is None else own_places(campaign, texts)
         chosen = [
             rating
             for rating in ratings
             if rating.rater not in excluded_raters and (not only_raters or rating.rater in only_raters)
         ]
-        if len(chosen) < len(ratings):
-            result.unmatched[LEFT_OUT] = len(ratings) - len(chosen)
-        matched = match_ratings(campaign, chosen, find, result)
+        result.unmatched += Counter({LEFT_OUT: len(ratings) - len(chosen)})
+        matched = match_ratings(campaign, chosen, result)
         with campaign.database(readonly=False) as db, db.writing():
             count, contradictions = db.count(), db.count_contradictions()
             db.put(judge_segments(campaign, matched, policy or Policy(), result))
@@ -127,62 +123,91 @@ def import_ratings(
         used = [rating for rating, _ in matched.values()]
         result.matched = len(used)
         result.raters, result.systems = len({r.rater for r in used}), len({r.system for r in used})
-        unknown = Counter(error.severity for r in used for error in r.errors if error.rank is None)
-        result.unknown_severities = dict(unknown.most_common())
+        result.unknown_severities = Counter(e.severity for r in used for e in r.errors if e.rank is None)
         if stream is not None:
-            lines = [line for match in matched.values() if (line := _score_line(*match, better))]
-            stream.writelines(lines)
-            result.scores = len(lines)
+            result.scores = 0
+            for rating, place in matched.values():
+                if rating.score is not None:
+                    who = {"segment": place.segment.id, "system": rating.system, "rater": rating.rater}
+                    record = {**who, "score": rating.score, "better": better}
+                    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+                    result.scores += 1
         if list_of_repairs is not None and repairs is not None:
             repairs.write(list_of_repairs)
     return result
 
 
-def _score_line(rating: Rating, place: Place, better: str) -> str:
-    if rating.score is None:
-        return ""
-    record = {"segment": place.segment.id, "system": rating.system, "rater": rating.rater}
-    return json.dumps({**record, "score": rating.score, "better": better}, ensure_ascii=False) + "\n"
-
-
-def match_ratings(campaign: Campaign, ratings: Sequence[Rating], find: Find, result: RatingImport) -> Matched:
+def match_ratings(campaign: Campaign, ratings: Sequence[Rating], result: RatingImport) -> Matched:
     """The ratings that belong to the campaign, one for each rater and candidate of a system: the last."""
-    reasons = Counter(result.unmatched)
+    places = _Places(campaign, {rating.system for rating in ratings})
     matched: Matched = {}
     for rating in campaign.watch(ratings, "match ratings", len(ratings)):
-        place = find(rating)
+        place = places.find(rating)
         if isinstance(place, str):
-            reasons[place] += 1
+            result.unmatched[place] += 1
             continue
         key = (place.segment.id, rating.system, rating.rater)
         if key in matched:
-            reasons[AGAIN] += 1
+            result.unmatched[AGAIN] += 1
         if key not in matched or (rating.time or 0) >= (matched[key][0].time or 0):
             matched[key] = rating, place
-    result.unmatched = dict(reasons.most_common())
     if not matched:
-        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.items()) or "there are none"
-        problem = f"expected ratings of this campaign's candidates: of {result.ratings}, {why}"
+        why = ", ".join(f"{count} {reason}" for reason, count in result.unmatched.most_common())
+        problem = (
+            f"expected ratings of this campaign's candidates: of {result.ratings}, {why or 'there are none'}"
+        )
         raise InputError(result.file, None, problem)
     return matched
 
 
-def own_places(campaign: Campaign, texts: RatingTexts) -> Find:
-    """Places in a campaign that was made of the texts of these ratings: by their ids."""
-    segments = {segment.id: segment for segment in campaign.segments}
-    outputs = {(list_name(file), c.segment): c for file, candidates in campaign.lists() for c in candidates}
+class _Places:
+    """Finds the segment and the candidate that a rating is about."""
 
-    def find(rating: Rating) -> Place | str:
-        segment = segments.get(texts.segment(rating))
-        if segment is None:
+    def __init__(self, campaign: Campaign, systems: Collection[str]) -> None:
+        self._trees = campaign.trees
+        self._ids = {segment.id: segment for segment in campaign.segments}
+        self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
+        self._listed: dict[str, list[tuple[str | None, Candidate]]] = {}
+        for name, candidates in campaign.lists():
+            system = list_system(name, systems)
+            for candidate in candidates:
+                self._listed.setdefault(candidate.segment, []).append((system, candidate))
+        self._outputs: dict[str, _TextIndex[tuple[str | None, Candidate]]] = {}
+        self._places: dict[tuple[str, str, str, str], Place | str] = {}
+
+    def find(self, rating: Rating) -> Place | str:
+        """The place of a rating, or why it has none."""
+        output = rating.segment, rating.source, rating.target, rating.system
+        if output not in self._places:
+            self._places[output] = self._search(rating)
+        return self._places[output]
+
+    def _search(self, rating: Rating) -> Place | str:
+        same = self._ids.get(rating.segment)
+        if same is not None and _squeezed(rating.source) == _squeezed(same.text):
+            segments = [same]
+        else:
+            segments = self._segments.find(rating.source)
+            segments = [segment for segment in segments if segment.id == rating.segment] or segments
+        if not segments:
             return NO_SEGMENT
-        candidate = outputs.get((rating.system, segment.id))
-        target = texts.systems.get(rating.system, {}).get(segment.id, "")
-        if candidate is None or (target != rating.target and spelling(target) != spelling(rating.target)):
-            return NO_CANDIDATE
-        return NO_PARSE if campaign.trees[segment.id] is None else Place(segment, candidate)
+        places = [
+            Place(segment, found)
+            for segment in segments
+            if (found := self._candidate(segment.id, rating.target, rating.system))
+        ]
+        if len(places) != 1:
+            return TWO_SEGMENTS if places else NO_CANDIDATE
+        return NO_PARSE if self._trees[places[0].segment.id] is None else places[0]
 
-    return find
+    def _candidate(self, segment: str, target: str, system: str) -> Candidate | None:
+        """The candidate with this text, that of the system if others have the same, aligned otherwise."""
+        listed = self._listed.get(segment, [])
+        if segment not in self._outputs:
+            self._outputs[segment] = _TextIndex((item, item[1].tokens) for item in listed)
+        found = self._outputs[segment].find(target)
+        of_system = (candidate for name, candidate in found if name == system)
+        return next(of_system, found[0][1] if found else None)
 
 
 class _TextIndex(Generic[T]):
@@ -190,9 +215,13 @@ class _TextIndex(Generic[T]):
 
     def __init__(self, items: Iterable[tuple[T, Sequence[str]]]) -> None:
         self._items = list(items)
-        self._exact: dict[str, list[tuple[T, Sequence[str]]]] = {}
+
+    @cached_property
+    def _exact(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
+        exact: dict[str, list[tuple[T, Sequence[str]]]] = {}
         for item, tokens in self._items:
-            self._exact.setdefault(_squeezed(" ".join(tokens)), []).append((item, tokens))
+            exact.setdefault(_squeezed("".join(tokens)), []).append((item, tokens))
+        return exact
 
     @cached_property
     def _spelled(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
@@ -218,40 +247,6 @@ def _word_ends(words: Sequence[str]) -> set[int]:
     return set(accumulate(len(_squeezed(word)) for word in words))
 
 
-def spelled_places(campaign: Campaign, ratings: Iterable[Rating]) -> Find:
-    """Places in any campaign, by spelled texts; other systems may have the same text, aligned otherwise."""
-    systems = {rating.system for rating in ratings}
-    segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
-    listed: dict[str, list[tuple[tuple[str | None, Candidate], Sequence[str]]]] = {}
-    for name, candidates in campaign.lists():
-        system = list_system(name, systems)
-        for candidate in candidates:
-            listed.setdefault(candidate.segment, []).append(((system, candidate), candidate.tokens))
-    outputs = {segment: _TextIndex(pairs) for segment, pairs in listed.items()}
-    places: dict[tuple[str, str, str, str], Place | str] = {}
-
-    def search(rating: Rating) -> Place | str:
-        same = segments.find(rating.source)
-        if not same:
-            return NO_SEGMENT
-        if len(same) > 1:
-            same = [segment for segment in same if segment.id == rating.segment] or same
-        fits = [(s, rows) for s in same if s.id in outputs and (rows := outputs[s.id].find(rating.target))]
-        if len(fits) != 1:
-            return TWO_SEGMENTS if fits else NO_CANDIDATE
-        segment, rows = fits[0]
-        candidate = next((c for system, c in rows if system == rating.system), rows[0][1])
-        return NO_PARSE if campaign.trees[segment.id] is None else Place(segment, candidate)
-
-    def find(rating: Rating) -> Place | str:
-        output = rating.segment, rating.source, rating.target, rating.system
-        if output not in places:
-            places[output] = search(rating)
-        return places[output]
-
-    return find
-
-
 def judge_segments(
     campaign: Campaign, matched: Matched, policy: Policy, result: RatingImport
 ) -> Iterator[Judgment]:
@@ -274,7 +269,7 @@ def judge_segments(
             try:
                 judgments = judged[id(place.candidate)].judgments(rating, policy)
             except FormatError:
-                result.unmatched[NOT_SPELLED] = result.unmatched.get(NOT_SPELLED, 0) + 1
+                result.unmatched[NOT_SPELLED] += 1
                 del matched[segment, rating.system, rating.rater]
                 continue
             result.judgments += len(judgments)

@@ -13,10 +13,11 @@ one segment, marks are moved to the commonest of them. Each repair is counted.
 import json
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import accumulate, takewhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rypt.ratings.rating import ErrorSpan, Rating, Repairs, is_no_error, letters, weight
 from rypt.text import InputError, NumberedLines, PathLike, read_lines
@@ -30,32 +31,26 @@ ALIASES = {
     "comment": "metadata",
     "note": "metadata",
 }
-SIDES = ("source", "target")
+SIDES = ("target", "source")
 PAIRED = "_with_"  # between the system that was rated and the one that was shown beside it
-DONE = {
-    "mark-not-closed": "closed at the end of the text, or at the last </v>",
-    "mark-not-opened": "left out",
-    "mark-nested": "made a part of the mark around it",
-}
 ALIKE = 0.5  # share of equal characters from which two texts are variants of one
 NEAR, LONG = 3, 8  # characters: short words are looked for in the neighbourhood, longer ones everywhere
 _MARK = re.compile(r"</?v>")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_QUOTES = re.compile('"+')
+T = TypeVar("T")
 Row = dict[str, str]
 SegmentKey = tuple[str, ...]
 Place = tuple[int, int]
 
 
 class _Line(NamedTuple):
-    """A line about an output, with its texts freed from marks."""
+    """A line about an output; ``texts`` are target and source without marks."""
 
     number: int
     row: Row
-    pairing: str
+    system: str
     segment: SegmentKey
-    source: str
-    target: str
+    texts: Mapping[str, str]
 
 
 def read_mqm(
@@ -67,21 +62,30 @@ def read_mqm(
     """
     repairs = repairs or Repairs(path)
     rows = list(_rows(path, read_lines(path) if lines is None else lines, repairs))
-    _unquote(rows)
+    _unquote([row for _, row in rows])
     systems = _systems({row["system"]: number for number, row in reversed(rows)}, repairs)
-    rated: list[_Line] = []
+    rated = []
     for number, row in rows:
         if row["rater"].strip():
-            pairing = row["system"]
-            row["system"] = systems[pairing]
-            source, target = (_MARK.sub("", row[side]) if "v>" in row[side] else row[side] for side in SIDES)
-            rated.append(_Line(number, row, pairing, _segment_key(row, source), source, target))
-    texts = _CommonTexts(rated)
-    groups: dict[tuple[str, ...], list[_Line]] = {}  # of one rater about one output in one pairing
+            texts = {side: _MARK.sub("", row[side]) if "v>" in row[side] else row[side] for side in SIDES}
+            rated.append(
+                _Line(number, row, systems[row["system"]], _segment_key(row, texts["source"]), texts)
+            )
+    sources = _commonest((line.segment, line.texts["source"], line.row["rater"]) for line in rated)
+    outputs: list[tuple[str, SegmentKey, str]] = []  # of each line: a segment with two sources is two
     for line in rated:
-        key = line.pairing, line.row["system"], *line.segment, line.row["rater"], texts.source(line)
-        groups.setdefault(key, []).append(line)
-    ratings = [_rating(group, texts, repairs) for group in groups.values()]
+        source, common = line.texts["source"], sources[line.segment]
+        outputs.append((line.system, line.segment, common if _are_alike(source, common) else source))
+    targets = _commonest(
+        (output, line.texts["target"], line.row["rater"]) for output, line in zip(outputs, rated, strict=True)
+    )
+    groups: dict[tuple[str, str, tuple[str, SegmentKey, str]], list[_Line]] = {}
+    for output, line in zip(outputs, rated, strict=True):
+        groups.setdefault((line.row["system"], line.row["rater"], output), []).append(line)
+    ratings = [
+        _rating(group, {"target": targets[output], "source": output[2]}, repairs)
+        for (_, _, output), group in groups.items()
+    ]
     repairs.require(len(ratings))
     return ratings
 
@@ -114,18 +118,17 @@ def _column(name: str) -> str:
     return ALIASES.get(plain, plain)
 
 
-def _unquote(rows: Sequence[tuple[int, Row]]) -> None:
+def _unquote(rows: Sequence[Row]) -> None:
     """Undo the quotation marks of CSV, column by column: doubled ones, with or without a pair around the field.
 
     A column is quoted when most of its fields with quotation marks are; of those, only the ones that are change.
     """
     for side in (*SIDES, "metadata"):
-        quoted = [row for _, row in rows if '"' in row.get(side, "")]
-        plain = {row[side]: _unquoted(row[side]) for row in quoted}
-        if 2 * sum(plain[row[side]] is not None for row in quoted) <= len(quoted):
-            continue
-        for row in quoted:
-            row[side] = plain[row[side]] or row[side]
+        marked = [row for row in rows if '"' in row.get(side, "")]
+        plain = [_unquoted(row[side]) for row in marked]
+        if 2 * sum(text is not None for text in plain) > len(marked):
+            for row, text in zip(marked, plain, strict=True):
+                row[side] = text or row[side]
 
 
 def _unquoted(text: str) -> str | None:
@@ -136,7 +139,7 @@ def _unquoted(text: str) -> str | None:
     """
     inner = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else ""
     for field in (inner, text):
-        runs = _QUOTES.findall(field)
+        runs = re.findall('"+', field)
         if runs and all(len(run) % 2 == 0 for run in runs):
             return field.replace('""', '"')
     return None
@@ -148,20 +151,20 @@ def _systems(lines: Mapping[str, int], repairs: Repairs) -> dict[str, str]:
     The part from ``_with_`` on is a pairing where at least half of the names have one, and some names another system
     or comes with the same system again; else it belongs to the name.
     """
-    plain = {name: name.strip() for name in lines}
     halves = {name: name.strip().partition(PAIRED) for name in lines}
-    systems = {begin for begin, _, _ in halves.values()}
+    rated = {begin for begin, _, _ in halves.values()}
     paired = [begin for begin, _, end in halves.values() if begin and end]
-    names_others = any(end in systems for _, _, end in halves.values() if end)
+    names_others = any(end in rated for _, _, end in halves.values() if end)
+    systems = {name: name.strip() for name in lines}
     if 2 * len(paired) < len(lines) or not (names_others or len(set(paired)) < len(paired)):
-        return plain
+        return systems
     for name, line in sorted(lines.items(), key=lambda item: item[1]):
         begin, _, end = halves[name]
         if begin and end:
-            plain[name] = begin
-            if not repairs.strict:
-                repairs.add(line, "pairing", f"the system is named {name.strip()}", f"taken as {begin}")
-    return plain
+            systems[name] = begin
+            if not repairs.strict:  # it is no mistake
+                repairs.add(line, "pairing", f"the system is named {name.strip()}")
+    return systems
 
 
 def _segment_key(row: Row, source: str) -> SegmentKey:
@@ -182,18 +185,15 @@ def _segment(row: Row) -> str:
     return f"{row.get('doc', '').strip()}:{number}".removeprefix(":") if _is_id(number) else ""
 
 
-def _split(text: str, common: str) -> tuple[list[str], list[str]]:
-    """Both texts as words, with what is equal at both ends as one piece each."""
-    before = _equal_letters(text, common)
-    after = _equal_letters(text[before:][::-1], common[before:][::-1])
-    middles = (_WORDS.findall(each[before : len(each) - after]) for each in (text, common))
-    words, others = ([text[:before], *middle, text[len(text) - after :]] for middle in middles)
-    return words, others
-
-
-def _equal_letters(one: str, other: str) -> int:
-    """How many letters at the beginning are equal."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _commonest(seen: Iterable[tuple[T, str, str]]) -> dict[T, str]:
+    """For each item the text that most raters saw; of several, that of most lines, then the first."""
+    raters: dict[T, dict[str, Counter[str]]] = {}
+    for item, text, rater in seen:
+        raters.setdefault(item, {}).setdefault(text, Counter())[rater] += 1
+    return {
+        item: max(texts, key=lambda text: (len(texts[text]), texts[text].total()))
+        for item, texts in raters.items()
+    }
 
 
 class _Edit:
@@ -206,7 +206,12 @@ class _Edit:
 
     def __init__(self, text: str, common: str) -> None:
         self._text, self._common = text, common
-        words, others = _split(text, common)
+        before = _equal_letters(text, common)
+        after = _equal_letters(text[before:][::-1], common[before:][::-1])
+        words, others = (
+            [whole[:before], *_WORDS.findall(whole[before : len(whole) - after]), whole[len(whole) - after :]]
+            for whole in (text, common)
+        )
         at, to = ([*accumulate(map(len, some), initial=0)] for some in (words, others))
         opcodes = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
         self._blocks = [(kind, at[a], at[b], to[c], to[d]) for kind, a, b, c, d in opcodes]
@@ -221,9 +226,9 @@ class _Edit:
                 places.append((to_first + max(start - first, 0), to_first + min(stop, last) - first))
             elif first < stop and start < last and kind == "replace":
                 places.append((to_first, to_last))
-        return (places[0][0], places[-1][1]) if places else self._beside(start, stop)
+        return (places[0][0], places[-1][1]) if places else self._repeated(start, stop)
 
-    def _beside(self, start: int, stop: int) -> Place | None:
+    def _repeated(self, start: int, stop: int) -> Place | None:
         """The same words nearest to where they were cut out: editors often doubled marked words (``the the house``)."""
         words = self._text[start:stop].strip()
         near = 0
@@ -231,114 +236,78 @@ class _Edit:
             if first <= start <= last:
                 near = to + start - first if kind == "equal" else to
         before, after = self._common.rfind(words, 0, near), self._common.find(words, near)
-        places = [
-            (near - at - len(words) if at < near else at - near, at) for at in (before, after) if at >= 0
-        ]
-        if not words or not places:
+        distances = [(near - before - len(words), before), (after - near, after)]
+        distance, at = min((pair for pair in distances if pair[1] >= 0), default=(0, -1))
+        if not words or at < 0 or (distance > NEAR and len(words) < LONG):
             return None
-        distance, at = min(places)
-        return (at, at + len(words)) if distance <= NEAR or len(words) >= LONG else None
+        return at, at + len(words)
 
 
-class _CommonTexts:
-    """The commonest source of each segment and the commonest target of each output.
-
-    It is the text that most raters saw; of several, that of most lines, then the first. A source that has little in
-    common with the commonest is one of another segment with the same id.
-    """
-
-    def __init__(self, lines: Sequence[_Line]) -> None:
-        self._edits: dict[tuple[str, str], _Edit] = {}
-        self._sources = _commonest((line.segment, line.source, line.row["rater"]) for line in lines)
-        self._targets = _commonest((self._output(line), line.target, line.row["rater"]) for line in lines)
-
-    def _output(self, line: _Line) -> tuple[str, SegmentKey, str]:
-        return line.row["system"], line.segment, self.source(line)
-
-    def source(self, line: _Line) -> str:
-        """The commonest source of the line's segment, or its own where the two have little in common."""
-        common = self._sources[line.segment]
-        return common if self.are_alike(line.source, common) else line.source
-
-    def target(self, line: _Line) -> str:
-        return self._targets[self._output(line)]
-
-    def are_alike(self, text: str, common: str) -> bool:
-        return text == common or self._edit(text, common).likeness >= ALIKE
-
-    def moved(self, place: Place, text: str, common: str) -> Place | None:
-        """The place of a mark in the commonest text."""
-        if text == common:
-            return place
-        return self._edit(text, common).moved(*place) if self.are_alike(text, common) else None
-
-    def _edit(self, text: str, common: str) -> _Edit:
-        if (text, common) not in self._edits:
-            self._edits[text, common] = _Edit(text, common)
-        return self._edits[text, common]
+def _equal_letters(one: str, other: str) -> int:
+    """How many letters at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _commonest(seen: Iterator[tuple[Hashable, str, str]]) -> dict[Hashable, str]:
-    """For each item the text that most raters saw."""
-    counts: dict[Hashable, dict[str, Counter[str]]] = {}
-    for item, text, rater in seen:
-        counts.setdefault(item, {}).setdefault(text, Counter())[rater] += 1
-    return {
-        item: max(texts, key=lambda text: (len(texts[text]), texts[text].total()))
-        for item, texts in counts.items()
-    }
+_edit = lru_cache(10_000)(_Edit)
 
 
-def _rating(group: Sequence[_Line], texts: _CommonTexts, repairs: Repairs) -> Rating:
+def _are_alike(text: str, common: str) -> bool:
+    return text == common or _edit(text, common).likeness >= ALIKE
+
+
+def _moved(place: Place, text: str, common: str) -> Place | None:
+    """The place of a mark in the commonest text."""
+    if text == common:
+        return place
+    return _edit(text, common).moved(*place) if _are_alike(text, common) else None
+
+
+def _rating(group: Sequence[_Line], common: Mapping[str, str], repairs: Repairs) -> Rating:
+    """The rating that one rater's lines about one output make, on the commonest texts."""
     first = group[0]
-    row = first.row
-    common = {"source": texts.source(first), "target": texts.target(first)}
     errors: list[ErrorSpan] = []
     for line in group:
-        for side in SIDES:
-            if getattr(line, side) != common[side]:
+        for side in reversed(SIDES):
+            if line.texts[side] != common[side]:
                 problem = f"the {side} is another one than most lines have"
-                repairs.add(line.number, f"{side}-differs", problem, "taken as the commonest one")
-        errors += _errors(line, common, texts, repairs, len(errors) + 1)
-    other_text = not any(texts.are_alike(line.target, common["target"]) for line in group)
+                repairs.add(line.number, f"{side}-differs", problem)
+        errors += _errors(line, common, repairs, len(errors) + 1)
+    other_text = not any(_are_alike(line.texts["target"], common["target"]) for line in group)
     if other_text:
-        problem = "the target has little in common with the commonest one"
-        repairs.add(first.number, "other-text", problem, "score taken")
+        repairs.add(first.number, "other-text", "the target has little in common with the commonest one")
     score = round(sum(weight(line.row["severity"], line.row["category"]) for line in group), 6)
     times = [time for line in group if (time := _time(line.row)) is not None]
     return Rating(
-        _segment(row),
+        _segment(first.row),
         common["source"],
         common["target"],
-        row["system"],
-        row["rater"].strip(),
+        first.system,
+        first.row["rater"].strip(),
         tuple(errors),
         score,
         max(times, default=None),
         first.number,
-        document=row.get("doc", "").strip(),
+        document=first.row.get("doc", "").strip(),
         other_text=other_text,
     )
 
 
-def _errors(
-    line: _Line, common: Mapping[str, str], texts: _CommonTexts, repairs: Repairs, number: int
-) -> list[ErrorSpan]:
+def _errors(line: _Line, common: Mapping[str, str], repairs: Repairs, number: int) -> list[ErrorSpan]:
     """The marks of one line; an error without a mark has no place, but a non-translation is the whole target.
 
     ``number`` is what the spans of an error with several of them have in common.
     """
     severity, category = line.row["severity"].strip(), line.row["category"].strip()
-    places = [(side, place) for side in reversed(SIDES) for place in _marks(line, side, repairs)]
+    places = [(side, place) for side in SIDES for place in _marked(line, side, repairs)]
     if is_no_error(severity, category):
         return []
     spans = []
     for side, place in places:
-        text = getattr(line, side)
-        moved = texts.moved(place, text, common[side])
+        text = line.texts[side]
+        moved = _moved(place, text, common[side])
         if moved is None:
             problem = f"{text[slice(*place)][:40]!r} is not in the commonest {side}"
-            repairs.add(line.number, "mark-lost", problem, "no place")
+            repairs.add(line.number, "mark-lost", problem)
         else:
             spans.append(ErrorSpan(side, *moved, severity, category))
     if len(spans) > 1:
@@ -348,12 +317,12 @@ def _errors(
     return spans or [ErrorSpan("nowhere", 0, 0, severity, category)]
 
 
-def _marks(line: _Line, side: str, repairs: Repairs) -> list[Place]:
+def _marked(line: _Line, side: str, repairs: Repairs) -> list[Place]:
     if "v>" not in line.row[side]:
         return []
     places, slips = marks(line.row[side])
     for kind, problem in slips:
-        repairs.add(line.number, kind, problem, DONE[kind])
+        repairs.add(line.number, kind, problem)
     return places
 
 

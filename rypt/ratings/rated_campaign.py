@@ -1,7 +1,7 @@
 """A campaign from one file of ratings: texts, trees, links, judgments and scores, each step made once.
 
     rated = make_rated_campaign(RatingsFile("mqm_ted_ende.tsv", references=("ref",)), "ted")
-    rated.campaign, rated.scores, rated.judged_only        # what rypt compare --scores needs
+    rated.campaign, rated.scores, rated.judged_only        # what rypt compare scores needs
 
     FOLDER/made_from.json     the file and the options it was made from
     FOLDER/texts              source.jsonl, systems, references, documents.jsonl (`rypt.ratings.texts`)
@@ -54,14 +54,17 @@ class RatingsFile:
     batches: PathLike | None = None
     pair: str | None = None
 
+    @property
+    def reference_names(self) -> list[str]:
+        return [*self.references, *map(list_name, self.reference_files)]
+
     def record(self) -> dict[str, Any]:
         """Everything that a campaign made from it depends on, as ``made_from.json`` has it."""
         paths = {"file": self.path, "batches": self.batches}
         paths |= {f"reference {list_name(path)}": path for path in self.reference_files}
-        files = {name: _digest(path) for name, path in paths.items() if path}
         return {
             "form": self.form,
-            "files": files,
+            "files": {name: _digest(path) for name, path in paths.items() if path},
             "references": list(self.references),
             "language": self.language,
             "pair": self.pair,
@@ -103,8 +106,9 @@ def make_rated_campaign(
     """
     check_option("form", file.form, tuple(FORMS))
     target = Path(folder)
+    texts_folder, scores = target / TEXTS, target / SCORES
     is_new = _check_folder(target, file)
-    if is_new or not (target / SCORES).exists():
+    if is_new or not scores.exists():
         tell(f"reading {file.path}")
         repairs = Repairs(file.path)
         ratings = file.read(repairs, watch)
@@ -115,44 +119,34 @@ def make_rated_campaign(
                 json.dump(file.record(), stream, ensure_ascii=False, indent=1)
         if repairs.items:
             tell("\n".join(["mended or left out (rypt import --repairs lists them):", *repairs.summary()]))
-        campaign = _make(target, file, ratings, watch, tell)
-    else:
+        if not texts_folder.exists():
+            texts = collect_texts(
+                file.path,
+                ratings,
+                references=file.references,
+                reference_files=file.reference_files,
+                repairs=Repairs(file.path),
+                segmenter=choose_segmenter(),
+            )
+            texts.write(texts_folder)
+            tell(texts.summary(texts_folder))
+        if not (target / SETTINGS).exists():
+            create_campaign(
+                target,
+                source=texts_folder / SOURCE,
+                nbest=[texts_folder / SYSTEMS],
+                references=[texts_folder / REFERENCES / f"{name}.txt" for name in file.reference_names],
+                languages=Languages(file.language) if file.language else None,
+                tokens="keep",
+                watch=watch,
+                tell=tell,
+            )
+        tell("importing judgments")
         campaign = Campaign.open(target, watch)
-    systems = [list_name(path) for path in sorted((target / TEXTS / SYSTEMS).iterdir())]
-    return RatedCampaign(campaign, target / SCORES, human_systems(systems, file.references))
-
-
-def _make(target: Path, file: RatingsFile, ratings: list[Rating], watch: Watch, tell: Tell) -> Campaign:
-    texts = collect_texts(
-        file.path,
-        ratings,
-        references=file.references,
-        reference_files=file.reference_files,
-        repairs=Repairs(file.path),
-        segmenter=choose_segmenter(),
-    )
-    if not (target / TEXTS).exists():
-        texts.write(target / TEXTS)
-        tell(texts.summary(target / TEXTS))
-    if (target / SETTINGS).exists():
-        campaign = Campaign.open(target, watch)
-    else:
-        campaign = create_campaign(
-            target,
-            source=target / TEXTS / SOURCE,
-            nbest=[target / TEXTS / SYSTEMS],
-            references=[target / TEXTS / REFERENCES / f"{name}.txt" for name in texts.references],
-            languages=Languages(file.language) if file.language else None,
-            tokens="keep",
-            watch=watch,
-            tell=tell,
-        )
-    tell("importing judgments")
-    result = import_ratings(
-        campaign, file.path, ratings, texts=texts, scores=target / SCORES, better=FORMS[file.form]
-    )
-    tell(str(result))
-    return campaign
+        tell(str(import_ratings(campaign, file.path, ratings, scores=scores, better=FORMS[file.form])))
+    systems = [list_name(path) for path in sorted((texts_folder / SYSTEMS).iterdir())]
+    judged_only = human_systems(systems, file.references)
+    return RatedCampaign(Campaign.open(target, watch), scores, judged_only)
 
 
 def _check_folder(folder: Path, file: RatingsFile) -> bool:

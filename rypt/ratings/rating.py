@@ -24,14 +24,14 @@ def weight(severity: str, category: str) -> float:
     >>> [weight("Minor", ""), weight("Minor", "Fluency/Punctuation"), weight("Major", "Non-translation!")]
     [1.0, 0.1, 25.0]
     """
-    kind, plain = letters(severity), letters(category)
     if is_no_error(severity, category):
         return 0.0
+    kind, plain = letters(severity), letters(category)
     if plain.startswith("nontranslation"):
         return 25.0
-    if kind == "minor":
-        return 0.1 if plain.startswith("fluency/punctuation") else 1.0
-    return {"major": 5.0, "critical": 10.0}.get(kind, 0.0)
+    if kind == "minor" and plain.startswith("fluency/punctuation"):
+        return 0.1
+    return {"minor": 1.0, "major": 5.0, "critical": 10.0}.get(kind, 0.0)
 
 
 @cache
@@ -43,10 +43,8 @@ def is_no_error(severity: str, category: str) -> bool:
     """
     plain = letters(category)
     parts = plain.split("/")
-    is_no_fault = (
-        parts[0] in ("source", "sourceerror", "sourceissue") or parts[-1] == "creativereinterpretation"
-    )
-    return is_no_fault or "noerror" in (letters(severity), plain)
+    no_fault = parts[0] in ("source", "sourceerror", "sourceissue") or parts[-1] == "creativereinterpretation"
+    return no_fault or "noerror" in (letters(severity), plain)
 
 
 @cache
@@ -124,7 +122,7 @@ class Policy:
         return (error.side == "target" or self.omissions) and (error.rank or 0) >= RANKS[self.severity]
 
 
-KINDS = {  # of repairs: what is counted, and what is wrong with it
+KINDS = {  # of repairs: what is counted, what is wrong with it, and what is done
     "mark-not-closed": ("mark", "without an end, closed at the end of the text"),
     "mark-not-opened": ("end mark", "without a beginning, left out"),
     "mark-nested": ("mark", "inside another, joined"),
@@ -146,12 +144,11 @@ REFUSED = ("span-refused", "rating-refused", "line-refused")
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One thing that was wrong in a line, and what was done."""
+    """One thing that was wrong in a line; ``kind`` is one of `KINDS`."""
 
-    line: int | None
+    line: int
     kind: str
     problem: str
-    done: str
 
 
 @dataclass(slots=True)
@@ -166,10 +163,10 @@ class Repairs:
     strict: bool = False
     items: list[Repair] = field(default_factory=list)
 
-    def add(self, line: int | None, kind: str, problem: str, done: str = "left out") -> None:
+    def add(self, line: int, kind: str, problem: str) -> None:
         if self.strict:
             raise InputError(self.path, line, problem)
-        self.items.append(Repair(line, kind, problem, done))
+        self.items.append(Repair(line, kind, problem))
 
     @property
     def counts(self) -> dict[str, int]:

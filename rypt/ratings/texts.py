@@ -32,9 +32,8 @@ class RatingTexts:
 
     ``references`` are human translations by name and segment; ``human`` are the systems that are people, who are judged
     and never picked. ``other_outputs`` counts ratings of a second output of a system for a segment, which are left out;
-    ``without_reference`` segments that a reference lacks. ``numbers`` has the ids of segments by their spelled sources
-    where ids in the file are missing or are of several sources. ``segmenter`` finds words where no space is between
-    them.
+    ``without_reference`` segments that a reference lacks. Segments are ``renumbered`` where ids in the file are missing
+    or are of several sources. ``segmenter`` finds words where no space is between them.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -44,13 +43,8 @@ class RatingTexts:
     documents: dict[str, str] = field(default_factory=dict)
     other_outputs: int = 0
     without_reference: int = 0
-    numbers: dict[str, str] | None = None
+    renumbered: bool = False
     segmenter: Segmenter | None = None
-
-    def segment(self, rating: Rating) -> str:
-        if self.numbers is None:
-            return rating.segment
-        return self.numbers.setdefault(spelling(rating.source), str(len(self.numbers)))
 
     @property
     def unspaced(self) -> bool:
@@ -71,7 +65,7 @@ class RatingTexts:
             "documents": len(set(self.documents.values())),
             "other_outputs": self.other_outputs,
             "without_reference": self.without_reference,
-            "renumbered": self.numbers is not None,
+            "renumbered": self.renumbered,
             "segmenter": self.words_by,
         }
 
@@ -79,7 +73,7 @@ class RatingTexts:
         outputs = plural(sum(map(len, self.systems.values())), "output")
         segments, systems = plural(len(self.sources), "segment"), plural(len(self.systems), "system")
         lines = [f"{folder}: {segments}, {outputs} of {systems}"]
-        if self.numbers is not None:
+        if self.renumbered:
             lines.append(
                 "segments are numbered from 0: in the file, ids are missing or are of several sources"
             )
@@ -92,15 +86,11 @@ class RatingTexts:
         if self.words_by:
             lines.append(f"words of scripts without spaces are found by {self.words_by}")
         elif self.unspaced and not is_segmenter_installed():
-            lines.append(
-                f"words of scripts without spaces are not found: install a segmenter ({HOW_TO_INSTALL})"
-            )
+            lines.append(f"words of scripts without spaces are not found: {HOW_TO_INSTALL} finds them")
         if self.human:
             lines.append(f"human translations, to be judged and never picked: {', '.join(self.human)}")
-        if self.human and not self.references:
-            lines.append(
-                f"no reference for BLEU: --reference {self.human[0]} takes one of them, --references a file"
-            )
+            if not self.references:
+                lines.append("no reference for BLEU: --reference takes one of them, --references a file")
         return "\n  ".join(lines)
 
     def write(self, folder: PathLike) -> None:
@@ -111,18 +101,16 @@ class RatingTexts:
 
         with new_folder(folder) as building:
             _write(building / SOURCE, ({"id": s, "text": line(text)} for s, text in self.sources.items()))
-            (building / SYSTEMS).mkdir()
             for name, outputs in self.systems.items():
                 candidates = ({"id": s, "candidate": line(text)} for s, text in outputs.items())
                 _write(building / SYSTEMS / f"{name}.jsonl", candidates)
             if self.documents:
                 documents = ({"id": s, "document": name} for s, name in self.documents.items())
                 _write(building / DOCUMENTS, documents)
-            if self.references:
-                (building / REFERENCES).mkdir()
             for name, reference in self.references.items():
-                with open(building / REFERENCES / f"{name}.txt", "w", encoding="utf-8") as stream:
-                    stream.writelines(f"{line(reference[segment])}\n" for segment in self.sources)
+                lines = "".join(f"{line(reference[segment])}\n" for segment in self.sources)
+                (building / REFERENCES).mkdir(exist_ok=True)
+                (building / REFERENCES / f"{name}.txt").write_text(lines, encoding="utf-8")
 
     def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
         """The commands that lead from the texts in a folder to a campaign with judgments.
@@ -133,21 +121,22 @@ class RatingTexts:
         def inside(*names: str) -> str:
             return quote("/".join((str(folder).rstrip("/") or "/", *names)))
 
-        source, systems, scores = inside(SOURCE), inside(SYSTEMS), inside("scores.jsonl")
+        scores = inside("scores.jsonl")
         references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
-        judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
-        texts = f"--source {source} --nbest {systems}{references} --tokens keep"
         segmenter = f" --segmenter {quote(self.words_by)}" if self.words_by else ""
+        texts = f"--source {inside(SOURCE)} --nbest {inside(SYSTEMS)}{references} --tokens keep{segmenter}"
         commands = [
-            f"rypt init {inside()} {texts}{segmenter}",
+            f"rypt init {inside()} {texts}",
             f"rypt import {import_command} -C {inside()} --scores {scores}",
         ]
         if self.references:
-            commands.append(f"rypt compare {inside()} --scores {scores}{judged_only}")
+            judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
+            commands.append(f"rypt compare scores {inside()} --scores {scores}{judged_only}")
         return commands
 
 
 def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:
+    path.parent.mkdir(exist_ok=True)
     with open(path, "w", encoding="utf-8") as stream:
         stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
@@ -174,12 +163,15 @@ def collect_texts(
     if len(pairs) > 1:
         problem = f"expected one language pair, found {', '.join(pairs)}; --languages names one"
         raise InputError(path, None, problem)
-    texts = RatingTexts(numbers=None if _ids_are_unique(ratings) else {}, segmenter=segmenter)
+    texts = RatingTexts(renumbered=not _ids_are_unique(ratings), segmenter=segmenter)
+    numbers: dict[str, str] = {}
     for rating in ratings:
         if reason := _refusal(rating):
             repairs.add(rating.line, "rating-refused", reason)
             continue
-        segment = texts.segment(rating)
+        segment = rating.segment
+        if texts.renumbered:
+            segment = numbers.setdefault(spelling(rating.source), str(len(numbers)))
         texts.sources.setdefault(segment, rating.source)
         if rating.document:
             texts.documents.setdefault(segment, rating.document)
@@ -190,13 +182,13 @@ def collect_texts(
         if name not in texts.systems:
             systems = ", ".join(sorted(texts.systems))
             raise RyptError(f"no rating is of the system {name!r}; the systems are {systems}")
-    texts.human = human_systems(texts.systems, references)
     texts.references = {name: texts.systems[name] for name in references}
     for file in reference_files:
         if list_name(file) in texts.references:
             raise InputError(file, None, f"expected one reference named {list_name(file)}, found two")
         texts.references[list_name(file)] = read_references(file, list(texts.sources))
     _leave_out_untranslated(texts)
+    texts.human = human_systems(texts.systems, references)
     return texts
 
 
@@ -233,14 +225,13 @@ def _leave_out_untranslated(texts: RatingTexts) -> None:
     if not translated:
         raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
     texts.without_reference = len(texts.sources) - len(translated)
-    texts.sources = {s: texts.sources[s] for s in translated}
-    texts.documents = {s: texts.documents[s] for s in translated if s in texts.documents}
-    systems = {
-        name: {s: outputs[s] for s in translated if s in outputs}
-        for name, outputs in sorted(texts.systems.items())
-    }
-    texts.systems = {name: outputs for name, outputs in systems.items() if outputs}
-    texts.human = tuple(name for name in texts.human if name in texts.systems)
+
+    def left(by_segment: Mapping[str, str]) -> dict[str, str]:
+        return {segment: by_segment[segment] for segment in translated if segment in by_segment}
+
+    texts.sources, texts.documents = left(texts.sources), left(texts.documents)
+    systems = ((name, left(outputs)) for name, outputs in sorted(texts.systems.items()))
+    texts.systems = {name: outputs for name, outputs in systems if outputs}
 
 
 def read_references(path: PathLike, segments: Sequence[str]) -> dict[str, str]:

@@ -7,16 +7,18 @@ in each process, so keys are not stored.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Bytes, Ids, Ints
+from rypt.arrays import Ids, Ints
 from rypt.compiled import plain_if_small
 from rypt.records import Candidate
 from rypt.scoring.forest import Forest
 from rypt.text import FormatError
 from rypt.texts.alignment import check_links, parse_links
+from rypt.texts.nbest import links_of_candidates
 from rypt.texts.phrases import GAP, linked_positions, normalize
 from rypt.texts.trees import SourceTree
 
@@ -32,25 +34,28 @@ def candidate_keys(forest: Forest, candidates: Sequence[Candidate], case: str) -
     offsets = np.append(0, np.cumsum(forest.counts[segments]))
     keys = np.zeros(int(offsets[-1]), np.uint64)
     tokens, token_offsets = token_hashes([candidate.text for candidate in candidates], case)
-    links = [(candidate.alignment or "").encode("ascii", "replace") for candidate in candidates]
-    link_offsets = np.append(0, np.cumsum([len(line) + 1 for line in links], dtype=np.int64))
-    bad = fill_keys(
+    parsed = forest.counts[segments] > 0
+    linked = candidates
+    if not parsed.all():  # a segment without a parse has no constituents for links to lead to
+        linked = [
+            c if has_tree else replace(c, alignment="")
+            for c, has_tree in zip(candidates, parsed, strict=True)
+        ]
+    link_offsets, sources, targets = links_of_candidates(linked, forest.sizes[segments])
+    leaves = forest.leaves[np.repeat(forest.first_leaves[segments], np.diff(link_offsets)) + sources]
+    fill_keys(
         forest.firsts,
         forest.parents,
-        forest.first_leaves,
-        forest.leaves,
         segments,
         tokens,
         token_offsets,
-        np.frombuffer(b" ".join([*links, b""]), np.uint8),
+        leaves,
+        targets,
         link_offsets,
         np.int64(hash(GAP)).view(np.uint64),
         offsets,
         keys,
     )
-    if bad >= 0:
-        candidate_links(candidates[bad], forest.trees[segments[bad]])
-        raise FormatError(f"segment {candidates[bad].segment}: expected alignment links like 3-5")
     return segments, offsets, keys
 
 
@@ -99,18 +104,17 @@ def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[
 def fill_keys(
     firsts: Ints,
     parents: Ids,
-    first_leaves: Ints,
-    leaves: Ids,
     segments: Ids,
     tokens: Keys,
     token_offsets: Ints,
-    links: Bytes,
+    leaves: Ids,
+    targets: Ints,
     link_offsets: Ints,
     gap: np.uint64,
     offsets: Ints,
     keys: Keys,
-) -> int:
-    """Write the keys of all constituents; returns the first candidate whose links are bad, or -1.
+) -> None:
+    """Write the keys of all constituents; links lead from the leaves of trees to candidates' tokens.
 
     From the last constituent to the first, each passes the tokens that it covers on to its parent.
     """
@@ -120,30 +124,13 @@ def fill_keys(
         most = max(most, offsets[candidate + 1] - offsets[candidate])
     covered = np.zeros((most, longest), np.bool_)
     for candidate in range(len(segments)):
-        segment = segments[candidate]
-        first, count = firsts[segment], firsts[segment + 1] - firsts[segment]
-        if count == 0:
-            continue
-        first_token, first_leaf = token_offsets[candidate], first_leaves[segment]
-        size, source_size = token_offsets[candidate + 1] - first_token, first_leaves[segment + 1] - first_leaf
-        source, number, digits = -1, 0, 0
-        for i in range(link_offsets[candidate], link_offsets[candidate + 1]):
-            byte = int(links[i])
-            if 48 <= byte <= 57 and digits < 6:
-                number, digits = 10 * number + byte - 48, digits + 1
-            elif byte == 45 and digits > 0 and source < 0:
-                source, number, digits = number, 0, 0
-            elif byte != 32 and byte != 9:
-                return candidate
-            elif source >= 0 or digits > 0:
-                if source < 0 or digits == 0 or source >= source_size or number >= size:
-                    return candidate
-                covered[leaves[first_leaf + source], number] = True
-                source, number, digits = -1, 0, 0
-        for node in range(count - 1, -1, -1):
+        first, first_token = firsts[segments[candidate]], token_offsets[candidate]
+        for link in range(link_offsets[candidate], link_offsets[candidate + 1]):
+            covered[leaves[link], targets[link]] = True
+        for node in range(offsets[candidate + 1] - offsets[candidate] - 1, -1, -1):
             parent = parents[first + node]
             key, last = np.uint64(first + node + 1) * NODE, -1
-            for place in range(size):
+            for place in range(token_offsets[candidate + 1] - first_token):
                 if covered[node, place]:
                     if 0 <= last < place - 1:
                         key = key * BASE + gap
@@ -154,4 +141,3 @@ def fill_keys(
                         covered[parent, place] = True
             if last >= 0:
                 keys[offsets[candidate] + node] = key
-    return -1

@@ -239,7 +239,7 @@ def scoring_advice(model: LabelModel, observations: Observations) -> str:
     if not isinstance(model, Percolation) or model.unknown != "half" or not len(observations):
         return ""
     words = float(observations.forest.sizes[np.unique(observations.segments)].mean())
-    labelled = coverage(observations, model.ties).before
+    labelled = np.count_nonzero(observations.labels(model.ties)) / max(1, len(observations.rows))
     if words < LONG or labelled >= FEW:
         return ""
     return (

@@ -90,7 +90,7 @@ def split_bars(line: str) -> BarsLine:
 def _is_before_features(field: str, following: Sequence[str]) -> bool:
     if not field:
         return any("=" in other and other[0] not in "0123456789" for other in following)
-    return _LINK.match(field) is not None or field.startswith("WordScores=")
+    return field.startswith("WordScores=") or _LINK.match(field) is not None
 
 
 def _alignment_of(fields: Sequence[str]) -> str | None:

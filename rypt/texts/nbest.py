@@ -11,18 +11,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from rypt.arrays import Ints
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, NumberedLines, PathLike, Watch, read_lines, tokenize, unwatched
+from rypt.text import (
+    FormatError,
+    InputError,
+    NumberedLines,
+    PathLike,
+    Watch,
+    read_lines,
+    token_count,
+    tokenize,
+    unwatched,
+)
 from rypt.texts.alignment import (
     Lexicon,
+    LinkError,
     PhrasePair,
-    check_links,
     format_links,
     has_trace,
     is_derivation,
+    link_arrays,
     links_of_pairs,
     parse_derivation,
-    parse_links,
     parse_phrase_pairs,
     parse_trace,
 )
@@ -68,7 +79,7 @@ def read_candidates(
     lexicon = lexicon or Lexicon()
     links = None if alignments is None else [line for _, line in read_lines(alignments)]
     candidates: list[Candidate] = []
-    sizes = {name: len(segment.tokens) for name, segment in segments.items()}
+    places: list[int] = []  # the line of each candidate, in the list or in the file of alignments
     index = -1
     lines = None if only is None or links is not None else _lines_of(path, only)
     for index, (number, candidate) in enumerate(read_list(path, list(segments), watch, lines=lines)):
@@ -80,21 +91,36 @@ def read_candidates(
                 raise FormatError(not_in_source(candidate.segment, len(segments)))
             if links is not None:
                 candidate = replace(candidate, alignment=_links_at(index, links, candidate.segment))
-            candidate = aligned_candidate(candidate, segment, lexicon)
+            candidates.append(aligned_candidate(candidate, segment, lexicon))
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-        try:
-            links_here = parse_links(candidate.alignment or "")
-            check_links(links_here, sizes[candidate.segment], len(candidate.tokens))
-        except FormatError as error:
-            where = (path, number) if alignments is None else (alignments, index + 1)
-            given = f"the alignment is {candidate.alignment!r}, the candidate {candidate.text!r}"
-            raise InputError(*where, f"segment {candidate.segment}: {error}; {given}") from None
-        candidates.append(candidate)
+        places.append(number if links is None else index + 1)
     if links is not None and alignments is not None and len(links) != index + 1:
         message = f"expected {index + 1} alignments, one for each line of {path}, found {len(links)}"
         raise InputError(alignments, len(links), message)
+    sizes = {name: len(segment.tokens) for name, segment in segments.items()}
+    try:
+        links_of_candidates(candidates, [sizes[candidate.segment] for candidate in candidates])
+    except LinkError as error:
+        raise InputError(
+            path if alignments is None else alignments, places[error.index], str(error)
+        ) from None
     return candidates
+
+
+def links_of_candidates(
+    candidates: Sequence[Candidate], source_sizes: Sequence[int] | Ints
+) -> tuple[Ints, Ints, Ints]:
+    """The links of all candidates as arrays, checked (`rypt.texts.alignment.link_arrays`)."""
+    target_sizes = [token_count(candidate.text) for candidate in candidates]
+    try:
+        return link_arrays(
+            [candidate.alignment or "" for candidate in candidates], source_sizes, target_sizes
+        )
+    except LinkError as error:
+        bad = candidates[error.index]
+        shown = f"the alignment is {bad.alignment!r}, the candidate {bad.text!r}"
+        raise LinkError(error.index, f"segment {bad.segment}: {error}; {shown}") from None
 
 
 def _lines_of(path: PathLike, only: Collection[str]) -> NumberedLines:
@@ -131,11 +157,7 @@ def not_in_source(segment: str, count: int) -> str:
 def aligned_candidate(candidate: Candidate, segment: Segment, lexicon: Lexicon) -> Candidate:
     """Bring every kind of alignment to Pharaoh links."""
     text, alignment = candidate.text, candidate.alignment
-    if (
-        alignment is not None
-        and not any(sign in alignment for sign in "={")
-        and not any(sign in text for sign in "|{")
-    ):
+    if alignment is not None and not ("=" in alignment or "{" in alignment or "|" in text or "{" in text):
         return candidate  # links, as in most lists
     pairs: list[PhrasePair] | None = None
     if is_derivation(text):

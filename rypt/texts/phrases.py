@@ -64,7 +64,10 @@ def phrase_at(positions: Sequence[int], tokens: Sequence[str]) -> str:
     >>> phrase_at([0, 3], ["The", "very", "old", "Patient"])
     'The [GAP] Patient'
     """
-    words = [tokens[positions[0]]]
+    first, last = positions[0], positions[-1]
+    if last - first < len(positions):
+        return " ".join(tokens[first : last + 1])
+    words = [tokens[first]]
     for before, position in pairwise(positions):
         if position > before + 1:
             words.append(GAP)

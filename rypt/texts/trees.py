@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rypt.records import Span
@@ -155,7 +155,7 @@ class SourceTree:
         Case, Unicode composition, escapes (``-LRB-``, ``&apos;``) and the style of quotation marks may differ.
         """
         for i, (ours, theirs) in enumerate(zip(self.tokens, tokens, strict=False)):
-            if _comparable(ours) != _comparable(theirs):
+            if ours != theirs and _comparable(ours) != _comparable(theirs):
                 raise FormatError(f"token {i} is {theirs!r} in the source and {ours!r} in the tree")
         if len(self.tokens) != len(tokens):
             raise FormatError(f"the source has {len(tokens)} tokens and the tree {len(self.tokens)}")
@@ -172,6 +172,7 @@ class SourceTree:
             raise FormatError(TOO_DEEP) from None
 
 
+@lru_cache(1 << 16)
 def _category(label: str) -> str:
     """A label without its function tags: ``NP-SBJ-1`` is NP, ``-LRB-`` and ``$,`` stay.
 
@@ -182,6 +183,7 @@ def _category(label: str) -> str:
     return "+".join(part if part.startswith("-") else re.split(r"[-=]|##", part)[0] for part in parts)
 
 
+@lru_cache(1 << 16)
 def unescape(token: str) -> str:
     """A leaf as it stands in the source text: ``-LRB-`` is an opening bracket."""
     return _ESCAPE.sub(lambda escape: ESCAPES[escape[0].lower()], token)

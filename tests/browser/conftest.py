@@ -3,11 +3,8 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import time
 from typing import Any
@@ -18,9 +15,8 @@ from hits.batch.markup import extract, highlight, language_columns
 from hits.batch.page import batch_template, fill, question_xml, read_interface
 from hits.batch.systems import candidate_html
 from hits.records import Kind
-from hits.server.store.hits import NewHit
-from hits.server.store.records import AssignmentRecord, HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
+from hits.server.store.records import Record
 
 CHROMIUM = Path("/usr/bin/chromium")
 SERVE = """
@@ -42,15 +38,16 @@ class Market:
     store: Store
 
     def publish(self, page: str, annotation: str, title: str = "Judge short pieces of translations") -> str:
-        properties = HitProperties(title, "A page of judgments.", Decimal("0.05"), 1800)
-        new = NewHit(question_xml(page), lifetime=86400, annotation=annotation)
-        return self.store.hits.create(properties, new, int(time())).id
-
-    def publish_external(self, url: str) -> str:
-        properties = HitProperties("A survey", "On another server.", Decimal("0.05"), 1800)
-        page = f"<ExternalURL>{url}</ExternalURL><FrameHeight>400</FrameHeight>"
-        question = f"<ExternalQuestion>{page}</ExternalQuestion>"
-        return self.store.hits.create(properties, NewHit(question, lifetime=86400), int(time())).id
+        request = {
+            "Title": title,
+            "Description": "A page of judgments.",
+            "Reward": "0.05",
+            "AssignmentDurationInSeconds": 1800,
+            "LifetimeInSeconds": 86400,
+            "RequesterAnnotation": annotation,
+            "Question": question_xml(page),
+        }
+        return str(self.store.hits.create(request, int(time()))["HITId"])
 
     def invite(self, name: str) -> str:
         invitation = self.store.people.invite(name, int(time()))
@@ -94,7 +91,7 @@ class Market:
         }
         return fill(template, columns)
 
-    def answers(self, hit: str) -> list[AssignmentRecord]:
+    def answers(self, hit: str) -> list[Record]:
         return self.store.work.all(int(time()), hit=hit)
 
 
@@ -112,40 +109,6 @@ def market(tmp_path: Path) -> Iterator[Market]:
         finally:
             process.terminate()
             assert process.wait(180) == 0
-
-
-OTHER_PAGE = """<!DOCTYPE html><title>Survey</title><p id=n></p>
-<form method=post><input type=hidden name=assignmentId><label>Answer <input name=answer></label>
-<button>Submit</button></form><script>
-const query = new URLSearchParams(location.search);
-document.querySelector("#n").textContent = query.get("n");
-document.querySelector("[name=assignmentId]").value = query.get("assignmentId");
-document.querySelector("form").action = query.get("turkSubmitTo") + "/mturk/externalSubmit";
-</script>"""
-
-
-class _OtherPage(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(OTHER_PAGE.encode())
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def other_site() -> Iterator[str]:
-    """A page of another site (another host, not only another port) that asks as external pages do."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _OtherPage) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://localhost:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture(scope="session")

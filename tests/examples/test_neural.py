@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hits.compare.lists import compare_lists
+from hits.compare.lists import compare_systems
 from rypt.metrics.metric import Resources, read_metric
 from rypt.records import Candidate
 from rypt.text import RyptError
@@ -81,8 +81,8 @@ def test_a_real_model_prefers_the_paraphrase(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     metrics = "neural:embedding,0.5*neural:embedding+0.5*chrf"
-    compared = compare_lists(
-        tmp_path / "bad", tmp_path / "good", references=[tmp_path / "ref"], metrics=metrics
+    compared = compare_systems(
+        [tmp_path / "bad", tmp_path / "good"], references=[tmp_path / "ref"], metrics=metrics
     )
-    assert [row.better for row in compared.metrics] == [2, 2]
-    assert compared.metrics[0].second > 0.7 > 0.3 > compared.metrics[0].first
+    bad, good = (score.score for score in compared.scores[:2])
+    assert good > 0.7 > 0.3 > bad

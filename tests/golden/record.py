@@ -393,12 +393,18 @@ def small_compare(shop: Workshop) -> Any:
             [folder / "small.txt", folder / "severe.txt"],
             ["--references", DATA / "reference.en"],
         )
-        both = asked("compare", *lists, *references, "-q")
+        both = systems_compared(*lists, *references)
         both["different"] = [[pair["segment"], pair["scores"]] for pair in both["different"]]
         return {
             "both": nameless(both, folder),
-            "one": nameless(asked("compare", lists[0], *references, "-q"), folder),
+            "one": nameless(systems_compared(lists[0], *references), folder),
         }
+
+
+def systems_compared(*arguments: Any) -> Any:
+    found = asked("compare", "systems", *arguments, "-q")
+    del found["signatures"]
+    return found
 
 
 def nameless(value: Any, folder: Path) -> Any:
@@ -686,9 +692,7 @@ def lists_metrics(shop: Workshop) -> Any:
     """Of moses-sample: all metrics (TER, too) of the first candidates, chrF of the weights' picks, and PRO and MIRA."""
     folder = REAL / "mert" / "moses-sample"
     found = {
-        "first": nameless(
-            asked("compare", folder / "nbest.gz", "--references", folder / "ref.0", "-q"), folder
-        )
+        "first": nameless(systems_compared(folder / "nbest.gz", "--references", folder / "ref.0"), folder)
     }
     for name in ("chrf", "chrf++"):
         search = mert.SearchSettings(aim="list", restarts=0)
@@ -907,7 +911,7 @@ def ted(shop: Workshop) -> Path:
 
 def outcomes(*arguments: Any) -> dict[str, Any]:
     """What picks are worth: nets with their intervals, and the mean score of each metric's picks."""
-    found = asked("compare", *arguments, "-q")
+    found = asked("compare", "scores", *arguments, "-q")
     return {name: found[name] for name in ("outcomes", "quality")}
 
 

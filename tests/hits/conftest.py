@@ -16,8 +16,8 @@ from botocore.config import Config
 from local_market import wsgi_app
 
 from hits.market.folder import Keys, new_keys
-from hits.server.protocol.endpoint import Endpoint
-from hits.server.store.store import Store
+from hits.server.endpoint import Endpoint
+from hits.server.store import Store
 
 START = 1_800_000_000
 QUESTION = (
@@ -44,11 +44,6 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """All requests as if by one connection: the test server closes after each, and the clock of a test stands still."""
-
-    def get_environ(self) -> dict[str, Any]:
-        return super().get_environ() | {"REMOTE_PORT": "1"}
-
     def log_message(self, *args: object) -> None:
         pass
 
@@ -80,9 +75,9 @@ class LocalMarket:
         return self.store.people.invite(name, self.now).worker.id
 
     def submit(self, worker: str, hit: str, label: str = "YES") -> str:
-        assignment = self.store.work.accept(worker, hit, self.now)
-        self.store.work.submit(assignment.id, worker, {"label_1": label}, self.now)
-        return assignment.id
+        assignment = str(self.store.work.accept(worker, hit, self.now)["AssignmentId"])
+        self.store.work.submit(assignment, worker, {"label_1": label}, self.now)
+        return assignment
 
 
 @pytest.fixture

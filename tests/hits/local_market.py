@@ -11,14 +11,11 @@ from store_lives import available
 
 from hits.market.client import connect
 from hits.market.folder import new_keys
-from hits.server.protocol.endpoint import Endpoint, connection_of
-from hits.server.protocol.wire import MAX_BODY_BYTES
-from hits.server.store.store import Store
+from hits.server.endpoint import MAX_BODY_BYTES, Endpoint
+from hits.server.store import Store
 
 
 class _Quiet(WSGIRequestHandler):
-    """Closes each connection after one request, so tells of none: every call must have a signature of its own."""
-
     def log_message(self, *_):
         pass
 
@@ -47,10 +44,8 @@ def wsgi_app(endpoint, clock):
                 headers,
                 environ["wsgi.input"].read(int(size)),
                 int(clock()),
-                method=environ["REQUEST_METHOD"],
                 path=path,
                 query=environ.get("QUERY_STRING", ""),
-                connection=connection_of(environ),
             )
         start_response(
             f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items())
@@ -84,9 +79,9 @@ def work(store, name, answer, hits=None):
     now = int(time.time())
     done = 0
     for hit in available(store, worker.id, now):
-        if hits is not None and hit.id not in hits:
+        if hits is not None and hit["HITId"] not in hits:
             continue
-        assignment = store.work.accept(worker.id, hit.id, now)
-        store.work.submit(assignment.id, worker.id, answer(hit), now + 9)
+        assignment = store.work.accept(worker.id, hit["HITId"], now)
+        store.work.submit(assignment["AssignmentId"], worker.id, answer(hit), now + 9)
         done += 1
     return worker.id, done

@@ -6,7 +6,7 @@ from hits.batch.page import batch_template, interface_languages, placeholders, r
 from hits.kinds import KINDS, kind_of
 from hits.records import Kind
 from hits.results import content
-from hits.server.pages import reviewing
+from hits.server.pages import review
 from rypt.text import FormatError
 
 
@@ -26,7 +26,7 @@ def test_a_kind_has_rules_a_page_in_every_language_and_columns_by_which_it_is_kn
 @pytest.mark.parametrize("kind", Kind)
 def test_answers_of_a_kind_are_read_and_shown_to_the_requester(kind):
     assert kind in content.READERS
-    assert kind in reviewing.READERS
+    assert kind in review.PARTS
 
 
 def test_an_item_without_all_columns_of_a_kind_is_of_none():

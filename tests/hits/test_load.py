@@ -10,15 +10,12 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from time import monotonic, time
 from urllib.parse import urlencode, urlsplit
 
 from hits.batch.page import question_xml
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 WORKERS, HITS_EACH, PLACES = 50, 20, 2
 PAGE = '<form><input type="radio" name="label_1" value="YES" required><input name="comment"><button>Send</button></form>'
@@ -104,9 +101,17 @@ def prepare(folder: Path) -> list[str]:
     now = int(time())
     folder.mkdir()
     with Store(folder / "market.db") as store:
-        kind = store.hits.create_type(HitProperties("Judge", "Judge", Decimal("0.05"), 3600), now).id
+        hit = {
+            "Title": "Judge",
+            "Description": "Judge",
+            "Reward": "0.05",
+            "AssignmentDurationInSeconds": 3600,
+            "LifetimeInSeconds": 86400,
+            "MaxAssignments": PLACES,
+            "Question": question_xml(PAGE),
+        }
         for _ in range(WORKERS * HITS_EACH // PLACES):
-            store.hits.create(kind, NewHit(question_xml(PAGE), 86400, PLACES), now)
+            store.hits.create(hit, now)
         tokens = []
         for number in range(WORKERS):
             invitation = store.people.invite(f"worker {number}", now)
@@ -148,11 +153,13 @@ def check(path: Path, acknowledged: dict[str, str]) -> None:
             assignment: json.loads(fields)["comment"]
             for assignment, fields in db.execute("SELECT * FROM answers")
         }
-        rows = db.execute("SELECT id, hit, worker, status FROM assignments").fetchall()
+        rows = db.execute(
+            "SELECT AssignmentId, HITId, WorkerId, AssignmentStatus FROM assignments"
+        ).fetchall()
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert stored == acknowledged
-    live = [row for row in rows if row[3] in ("accepted", "submitted")]
-    assert {row[0] for row in live if row[3] == "submitted"} == acknowledged.keys()
+    live = [row for row in rows if row[3] in ("Accepted", "Submitted")]
+    assert {row[0] for row in live if row[3] == "Submitted"} == acknowledged.keys()
     assert max(Counter(row[1] for row in live).values()) <= PLACES
     assert max(Counter((row[1], row[2]) for row in live).values()) == 1
     assert (

@@ -16,7 +16,7 @@ from local_market import local_market
 
 import hits.qualifications
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.question_xml import parse_question
+from hits.batch.question_xml import parse_xml
 from hits.batch.systems import make_comparison_batch
 from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
@@ -31,8 +31,7 @@ from hits.market.qualification_types import (
 from hits.qualifications import Qualifications, Quiz, QuizQuestion, qualifications_table, read_qualifications
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.store.answer_key import score_test
-from hits.server.store.records import Locale
+from hits.server.store.qualifications import score_test
 from rypt.records import Segment
 from rypt.text import FormatError, InputError, RyptError
 
@@ -157,7 +156,7 @@ def test_the_key_counts_right_answers_in_percent(test, data):
     given_answers = {f"q{n}": f"c{q.choices.index(c) + 1}" for n, (q, c) in enumerate(pairs, start=1)}
     right = sum(c == q.answer for q, c in pairs)
     assert score_test(answer_key(test), given_answers) == (200 * right + len(chosen)) // (2 * len(chosen))
-    form = parse_question(quiz_form(test)).form
+    form = parse_xml(quiz_form(test))
     shown = [element.text for element in form.iter() if element.tag.endswith("Text")]
     assert shown[0] == test.description
     assert [text for question in test.questions for text in (question.text, *question.choices)] == shown[1:]
@@ -184,17 +183,17 @@ def test_publishing_makes_each_type_once_on_any_market(tmp_path):
         for id in ("b1", "b2"):
             folder = tmp_path / id
             publish(made_batch(folder, ALL, id), market)
-        kinds = {kind.id: kind for kind in store.qualifications.types()}
+        kinds = {kind["QualificationTypeId"]: kind for kind in store.qualifications.types()}
         assert len(kinds) == 3
         now = int(time.time())
         for hit in store.hits.all(now):
-            rules = {rule.qualification: rule for rule in hit.type.properties.requirements}
+            rules = {rule["QualificationTypeId"]: rule for rule in hit["QualificationRequirements"]}
             assert len(rules) == 5
-            assert rules["000000000000000000L0"].integers == (90,)
-            assert rules["00000000000000000071"].locales == (Locale("DE"), Locale("AT"))
+            assert rules["000000000000000000L0"]["IntegerValues"] == [90]
+            assert rules["00000000000000000071"]["LocaleValues"] == [{"Country": "DE"}, {"Country": "AT"}]
             assert kinds.keys() <= rules.keys()
-            [test] = [kind.id for kind in kinds.values() if kind.test]
-            assert rules[test].integers == (100,)
+            [test] = [name for name, kind in kinds.items() if kind["Test"]]
+            assert rules[test]["IntegerValues"] == [100]
 
 
 def ask(client, path, **fields):
@@ -208,8 +207,8 @@ def test_a_worker_qualifies_step_by_step(tmp_path):
     app = make_app(tmp_path)
     assert (tmp_path / STORE_NAME).exists()
     store, now = app.extensions["market"].store, int(time.time())
-    invited = store.people.invite("Ada", now, locale=Locale("DE"))
-    abroad = store.people.invite("Bob", now, locale=Locale("FR"))
+    invited = store.people.invite("Ada", now, country="DE")
+    abroad = store.people.invite("Bob", now, country="FR")
     for person in (invited, abroad):
         store.people.consent(person.worker.id, now)
     bob = app.test_client()

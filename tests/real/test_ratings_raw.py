@@ -72,7 +72,7 @@ def check(path: Path) -> tuple[list[Rating], Repairs]:
             text = {"target": rating.target, "source": rating.source, "nowhere": ""}[error.side]
             assert 0 <= error.start <= error.stop <= len(text)
     texts = collect_texts(path, ratings)
-    assert (len(texts.sources), texts.numbers, texts.other_outputs) == (segments, None, 0)
+    assert (len(texts.sources), texts.renumbered, texts.other_outputs) == (segments, False, 0)
     assert len(texts.documents) == segments
     with pytest.raises(InputError, match=rf"{path.name}:\d+: "):
         read_mqm(path, repairs=Repairs(path, strict=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 import loop_decoder
 from store_lives import available
 
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings
@@ -111,11 +111,11 @@ def work(campaign, name="Ada", *, answer=truth, most=10_000, seconds=SECONDS_EAC
         for hit in available(store, worker.id, now):
             if done == most:
                 break
-            columns = known[tuple(hit.annotation.split(":", 2)[1:])]
+            columns = known[tuple(hit["RequesterAnnotation"].split(":", 2)[1:])]
             size = int(columns["size"])
-            held = store.work.accept(worker.id, hit.id, now)
+            held = store.work.accept(worker.id, hit["HITId"], now)
             fields = {f"label_{slot}": answer(columns, slot) for slot in range(1, size + 1)}
-            store.work.submit(held.id, worker.id, fields, now + seconds * size)
+            store.work.submit(held["AssignmentId"], worker.id, fields, now + seconds * size)
             done += 1
     return done
 

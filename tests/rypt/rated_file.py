@@ -40,9 +40,9 @@ def align_in_order(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     def align_lists(segments, lists, outputs, watch):
         calls.append(sorted(segments))
         for path, output in zip(lists, outputs, strict=True):
-            lines = [json.loads(line)["candidate"].split() for line in path.read_text().splitlines()]
+            lines = [json.loads(line)["candidate"].split() for line in Path(path).read_text().splitlines()]
             links = [" ".join(f"{i}-{i}" for i in range(min(4, len(words)))) for words in lines]
-            output.write_text("".join(f"{line}\n" for line in links))
+            Path(output).write_text("".join(f"{line}\n" for line in links))
         return 1
 
     monkeypatch.setattr(create, "align_lists", align_lists)

@@ -22,8 +22,8 @@ def preferences(data: "ComparisonFiles", pair: str, latex: bool, as_json: bool) 
 
     These are Tables 1 and 2 of the RYPT paper, with sign tests and a bootstrap interval over segments.
     """
+    from hits.compare.preferences import preference_line, preference_tables
     from hits.compare.systems import system_preferences
-    from hits.compare.tables import preference_line, preference_tables
 
     names = pair.split(",")
     if len(names) != 2 or not all(names):

@@ -4,9 +4,11 @@ It opens with the token in its link, once; then a cookie that other sites cannot
 holds no token. Every button is a form with a token of its own.
 """
 
+import io
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
@@ -14,19 +16,18 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
 from hits.market.folder import came_from, kept_batches, use_dashboard_token
-from hits.market.publish import publish
-from hits.records import parse_annotation
-from hits.server.batches import read_kept
-from hits.server.inside import inside_client, unpublished
-from hits.server.pages.figures import figures, sparkline
-from hits.server.pages.results_file import results_text
-from hits.server.pages.reviewing import AnsweredPage, answered_page
+from hits.records import Batch
+from hits.results.csv_file import batch_facts, results_row, write_rows
+from hits.server.batches import read_copy, waiting_batches
+from hits.server.pages.figures import Items, figures, known_items, read_answer, read_content, sparkline
+from hits.server.pages.review import answered_page
 from hits.server.pages.texts import DEFAULT, PageError, bundled
-from hits.server.pages.visit import keep_cookie, local
-from hits.server.questions.question import read_question
+from hits.server.pages.visit import local, set_cookie
+from hits.server.question import question_page
 from hits.server.security import same
 from hits.server.settings import ServedMarket
-from hits.server.store.records import AssignmentRecord, AssignmentStatus, Hit, RefusedError
+from hits.server.store import Store
+from hits.server.store.records import RefusedError
 from rypt.campaign.folder import Campaign
 from rypt.text import FormatError, RyptError
 
@@ -38,18 +39,18 @@ MAX_NAMES = 20_000  # characters of names to be invited at once
 
 
 class Dashboard:
-    """The routes; each method answers one."""
+    """The routes; each public method answers one."""
 
     def __init__(self, market: ServedMarket) -> None:
         self.market = market
+        self.store = market.store
         self._lock = threading.Lock()
 
-    def blueprint(self) -> Blueprint:
-        """All routes, for an application to register."""
+    def routes(self) -> Blueprint:
         routes = Blueprint("dashboard", __name__, url_prefix="/dashboard")
         routes.add_url_rule("", "overview", self.overview, methods=["GET"])
         routes.add_url_rule("/review", "review", self.review, methods=["GET"])
-        routes.add_url_rule("/hit/<hit>", "shown", self.shown, methods=["GET"])
+        routes.add_url_rule("/hit/<hit>", "preview", self.preview, methods=["GET"])
         routes.add_url_rule("/results/<batch>.csv", "results", self.results, methods=["GET"])
         routes.add_url_rule("/invite", "invite", self.invite, methods=["POST"])
         for action in (
@@ -59,8 +60,7 @@ class Dashboard:
             self.block,
             self.unblock,
             self.pause,
-            self.go_on,
-            self.publish,
+            self.resume,
             self.exclude,
             self.include,
         ):
@@ -71,7 +71,7 @@ class Dashboard:
     def overview(self) -> AnyResponse | str:
         """Progress and workers; with a token in the link, the way in."""
         if (token := request.args.get("token")) is not None:
-            return self._enter(token)
+            return self._sign_in(token)
         self._check_cookie()
         return self._overview([])
 
@@ -79,10 +79,11 @@ class Dashboard:
         """The first page, with the links of people who were just invited."""
         excluded = self._excluded()
         values = {
-            "figures": figures(self.market.store, self._batches(), self.market.now(), excluded),
+            "figures": figures(self.store, self._batches(), self.market.now(), excluded),
             "sparkline": sparkline,
             "invited": invited,
-            "unpublished": unpublished(self.market),
+            "market": self.market.folder,
+            "waiting": waiting_batches(self.market.folder, self.store.hits.count_items()),
             "campaign": self.market.options.campaign,
             "excluded": excluded,
             "shared": self.market.options.shared.url(self._base(), self.market.access),
@@ -106,32 +107,31 @@ class Dashboard:
         names = [name.strip() for name in lines if name.strip()]
         if not names:
             raise PageError(422, "error_missing")
-        store, now = self.market.store, self.market.now()
-        people = [store.people.invite(name, now) for name in dict.fromkeys(names)]
+        now = self.market.now()
+        people = [self.store.people.invite(name, now) for name in dict.fromkeys(names)]
         return self._overview([(person.worker.name, f"{self._base()}/w/{person.token}") for person in people])
 
     def results(self, batch: str) -> Response:
         """The results CSV of a batch, as `rypt hits export` writes it."""
         self._check_cookie()
-        kept = next((folder for folder in self._batches() if folder.name == batch), None)
-        if kept is None:
+        folder = next((folder for folder in self._batches() if folder.name == batch), None)
+        if folder is None:
             raise PageError(404, "error_404")
-        store, now = self.market.store, self.market.now()
-        text = results_text(read_kept(kept)[0], store.figures.snapshot(now).answers)
-        store.work.mark_seen([a.id for a in store.work.all(now)], now)
+        copy = read_copy(folder)[0]
+        text = results_csv(self.store, copy, known_items([folder])[0], self.market.now())
         response = Response(text, mimetype="text/csv")
-        name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(came_from(kept)).name) or batch
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(came_from(folder)).name) or batch
         response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
         return response
 
-    def _enter(self, token: str) -> Response:
+    def _sign_in(self, token: str) -> Response:
         """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
         with self._lock:
             used = use_dashboard_token(self.market.folder, lambda expected: same(token, expected))
         if not used and not self._has_cookie():
             raise PageError(403, "error_dashboard")
         response = make_response(self._page("dashboard_enter.html", {}))
-        keep_cookie(response, COOKIE, self._cookie(), same_site="Strict")
+        set_cookie(response, COOKIE, self._cookie(), same_site="Strict")
         response.headers["Refresh"] = f"0; url={local('/dashboard')}"
         return response
 
@@ -155,54 +155,44 @@ class Dashboard:
     def review(self) -> str:
         """Submitted work, the oldest first: of one worker or of all."""
         self._check_cookie()
-        store, now = self.market.store, self.market.now()
-        worker = request.args.get("worker") or None
-        after = request.args.get("after", "0")
+        now, worker, after = self.market.now(), request.args.get("worker"), request.args.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) < 16):
             raise PageError(404, "error_404")
-        waiting = store.work.all(
-            now, worker=worker, statuses=[AssignmentStatus.SUBMITTED], after=int(after), limit=PAGE + 1
+        waiting = self.store.work.all(
+            now, worker=worker or None, statuses=["Submitted"], after=int(after), limit=PAGE + 1
         )
-        names = {person.id: person.name for person in store.people.all()}
         shown = waiting[:PAGE]
-        hits = {assignment.hit: store.hits.find(assignment.hit, now) for assignment in shown}
-        following = shown[-1].number if len(waiting) > PAGE else None
+        hits = {row["HITId"]: self.store.hits.find(row["HITId"], now) for row in shown}
+        items, _ = known_items(self._batches())
+        pages = {}
+        for row in shown:
+            assignment = read_answer(row | hits[row["HITId"]], items)
+            if (content := read_content(assignment)) is not None:
+                seconds = row["SubmitTime"] - row["AcceptTime"]
+                pages[row["AssignmentId"]] = answered_page(
+                    assignment.columns, row["fields"], content, row["WorkerId"], seconds
+                )
         values = {
             "waiting": shown,
-            "names": names,
+            "names": {person.id: person.name for person in self.store.people.all()},
             "hits": hits,
             "worker": worker,
-            "following": following,
-            "pages": {a.id: page for a in shown if (page := self._answered(a, hits[a.hit])) is not None},
+            "following": shown[-1]["number"] if len(waiting) > PAGE else None,
+            "pages": pages,
         }
         return self._page("review.html", values)
 
-    def _answered(self, assignment: AssignmentRecord, hit: Hit) -> AnsweredPage | None:
-        """What an assignment says, by its batch; None where the batch is not known."""
-        ours = parse_annotation(hit.annotation or "")
-        kept = next((folder for folder in self._batches() if ours and folder.name == ours[0]), None)
-        if ours is None or kept is None:
-            return None
-        try:
-            batch, items = read_kept(kept)
-            columns = items[ours[1]].columns
-        except (RyptError, OSError, KeyError):
-            return None
-        seconds = (assignment.submitted or 0) - assignment.accepted
-        return answered_page(
-            columns, assignment.answers or {}, batch.settings.kind, assignment.worker, seconds
-        )
-
-    def shown(self, hit: str) -> str:
+    def preview(self, hit: str) -> str:
         """What the workers see of a hit; nothing on it can be used."""
         self._check_cookie()
-        record = self.market.store.hits.find(hit, self.market.now())
+        record = self.store.hits.find(hit, self.market.now())
         try:
-            question, safe = read_question(record.question, "OK")
+            safe = question_page(record["Question"], "OK")
         except FormatError:
             raise PageError(409, "error_unshown") from None
-        body = Markup(safe.with_form("", {})) if safe else ""
-        return self._page("shown.html", {"hit": record, "safe": safe, "body": body, "url": question.url})
+        return self._page(
+            "preview.html", {"hit": record, "safe": safe, "body": Markup(safe.with_form("", {}))}
+        )
 
     def _form(self, action: Callable[[], None]) -> Callable[[], AnyResponse]:
         """A view that performs an action for a form of the requester's own and goes back to where it was."""
@@ -213,17 +203,14 @@ class Dashboard:
                 action()
             except (RefusedError, PageError):
                 raise
-            except (
-                RyptError
-            ) as error:  # of a batch folder or a campaign: the requester can do something about it
+            except RyptError as error:  # of a campaign: the requester can do something about it
                 values = {"heading": bundled()[DEFAULT]["error_heading"], "text": str(error)}
                 return make_response(self._page("error.html", values), 409)
-            back = request.form.get("back", "")
             worker = request.form.get("of", "")
-            path = "/dashboard/review" if back == "review" else "/dashboard"
-            return redirect(
-                local(path + (f"?worker={worker}" if worker.isalnum() and back == "review" else "")), 303
-            )
+            path = "/dashboard/review" if request.form.get("back") == "review" else "/dashboard"
+            if path.endswith("review") and worker.isalnum():
+                path = f"{path}?worker={worker}"
+            return redirect(local(path), 303)
 
         return view
 
@@ -234,32 +221,21 @@ class Dashboard:
 
     def pause(self) -> None:
         """Let nobody begin a hit of a batch for now."""
-        self.market.store.hits.pause(request.form.get("batch", ""), self.market.now())
+        self.store.hits.pause(request.form.get("batch", ""), self.market.now())
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Open a paused batch again."""
-        self.market.store.hits.go_on(request.form.get("batch", ""), self.market.now())
-
-    def publish(self) -> None:
-        """Publish a batch folder of the list, for the price that was shown."""
-        name, cost = request.form.get("folder", ""), request.form.get("cost", "")
-        chosen = next((each for each in unpublished(self.market) if each.name == name), None)
-        if chosen is None or str(chosen.cost) != cost:
-            raise PageError(409, "error_publish")
-        with self._lock:
-            publish(chosen.folder, inside_client(self.market))
+        self.store.hits.resume(request.form.get("batch", ""), self.market.now())
 
     def exclude(self) -> None:
         """Let a worker's judgments not count in the campaign; they stay in its database."""
-        worker = self.market.store.people.find(request.form.get("worker", "")).id
         with self._campaign().database(readonly=False) as db:
-            db.exclude(worker, self._reason(), self.market.now())
+            db.exclude(self._worker(), self._reason(), self.market.now())
 
     def include(self) -> None:
         """Let the judgments of an excluded worker count again."""
-        worker = self.market.store.people.find(request.form.get("worker", "")).id
         with self._campaign().database(readonly=False) as db:
-            db.include(worker)
+            db.include(self._worker())
 
     def _campaign(self) -> Campaign:
         if self.market.options.campaign is None:
@@ -267,31 +243,31 @@ class Dashboard:
         return Campaign.open(self.market.options.campaign)
 
     def approve(self) -> None:
-        """Approve one assignment."""
-        self.market.store.review.approve(request.form.get("assignment", ""), None, self.market.now())
+        self.store.work.approve(request.form.get("assignment", ""), None, self.market.now())
 
     def reject(self) -> None:
         """Reject one assignment; the worker reads the reason."""
-        self.market.store.review.reject(request.form.get("assignment", ""), self._reason(), self.market.now())
+        self.store.work.reject(request.form.get("assignment", ""), self._reason(), self.market.now())
 
     def approve_all(self) -> None:
         """Approve all that waits of one worker."""
-        store, now = self.market.store, self.market.now()
-        worker = store.people.find(request.form.get("worker", "")).id
-        for assignment in store.work.all(now, worker=worker, statuses=[AssignmentStatus.SUBMITTED]):
+        now = self.market.now()
+        for row in self.store.work.all(now, worker=self._worker(), statuses=["Submitted"]):
             try:
-                store.review.approve(assignment.id, None, now)
-            except RefusedError as error:  # somebody reviewed it in the meantime
+                self.store.work.approve(row["AssignmentId"], None, now)
+            except RefusedError as error:  # reviewed in the meantime
                 if not error.code.endswith("InvalidAssignmentState"):
                     raise
 
     def block(self) -> None:
         """Give a worker no more hits; the worker reads the reason."""
-        self.market.store.people.block(request.form.get("worker", ""), self._reason(), self.market.now())
+        self.store.people.block(self._worker(), self._reason(), self.market.now())
 
     def unblock(self) -> None:
-        """Take a block back."""
-        self.market.store.people.unblock(request.form.get("worker", ""), self.market.now())
+        self.store.people.unblock(self._worker(), self.market.now())
+
+    def _worker(self) -> str:
+        return self.store.people.find(request.form.get("worker", "")).id
 
     @staticmethod
     def _reason() -> str:
@@ -299,3 +275,18 @@ class Dashboard:
         if not 0 < len(reason) <= MAX_REASON:
             raise PageError(422, "error_missing")
         return reason
+
+
+def results_csv(store: Store, batch: Batch, items: Items, now: int) -> str:
+    """All submitted assignments of a batch, a row each."""
+    by_id = {item.id: item for item in batch.items}
+    assignments = [
+        replace(read, facts=batch_facts(batch, by_id[read.answer.item]), market="local")
+        for row in store.figures.answers(batch.settings.id, now)
+        if (read := read_answer(row, items)).columns
+    ]
+    inputs = dict.fromkeys(name for each in assignments for name in each.columns)
+    fields = dict.fromkeys(name for each in assignments for name in each.answer.fields)
+    stream = io.StringIO()
+    write_rows(stream, list(inputs), list(fields), map(results_row, assignments))
+    return stream.getvalue()

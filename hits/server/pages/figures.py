@@ -17,10 +17,10 @@ from hits.records import Answer, Choice, Kind, parse_annotation
 from hits.results.content import Assignment, Content, ControlAnswer, understand
 from hits.results.quality import Effort, Reply, reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
-from hits.server.batches import read_kept
-from hits.server.store.figures import HitPlaces, Overview, SubmittedAnswers
-from hits.server.store.records import AssignmentStatus, Worker
-from hits.server.store.store import Store
+from hits.server.batches import read_copy
+from hits.server.store import Store
+from hits.server.store.figures import Snapshot
+from hits.server.store.records import Record, Worker
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import Agreement, agreement
 from rypt.text import FormatError, RyptError, plural
@@ -33,8 +33,9 @@ Items = Mapping[tuple[str, str], Mapping[str, str]]  # batch and item → the it
 class Progress:
     """How far one batch is, or the hits of one title that belong to no batch of ours."""
 
-    name: str
+    batch: str
     title: str
+    folder: str = ""
     hits: int = 0
     places: int = 0
     pending: int = 0
@@ -42,7 +43,6 @@ class Progress:
     reviewed: int = 0
     expired: int = 0
     paused: int = 0
-    folder: str = ""
     agreement: Agreement | None = None
     same: float = nan
 
@@ -51,16 +51,16 @@ class Progress:
         """Assignments that were submitted."""
         return self.waiting + self.reviewed
 
-    def add(self, hit: HitPlaces, now: int) -> None:
+    def add(self, hit: Record, now: int) -> None:
         """Count one more hit."""
         self.hits += 1
-        self.places += hit.places
-        self.pending += hit.pending
-        self.waiting += hit.submitted
-        self.reviewed += hit.completed
-        taken = hit.pending + hit.submitted + hit.completed
-        self.paused += bool(hit.paused)
-        self.expired += hit.expiration <= now and taken < hit.places and not hit.paused
+        self.places += hit["MaxAssignments"]
+        self.pending += hit["NumberOfAssignmentsPending"]
+        self.waiting += hit["submitted"]
+        self.reviewed += hit["NumberOfAssignmentsCompleted"]
+        self.paused += hit["paused"] is not None
+        missing = hit["NumberOfAssignmentsAvailable"] > 0 and hit["paused"] is None
+        self.expired += missing and hit["Expiration"] <= now
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class WorkerRow:
 
 
 @dataclass(slots=True)
-class UnderstoodWork:
+class Work:
     """All submitted work, as `hits.results.quality` wants it."""
 
     replies: list[Reply] = field(default_factory=list)
@@ -97,12 +97,11 @@ class Figures:
     of several kinds, or of others, are on the market.
     """
 
-    overview: Overview
+    market: Snapshot
     progress: list[Progress]
     workers: list[WorkerRow]
     agreement: Agreement
     same: float
-    answers: int
     answers_an_hour: float
     last_hour: int
     notes: list[str]
@@ -110,51 +109,60 @@ class Figures:
     counted: str = "answer"
 
     @property
+    def open_hits(self) -> int:
+        return sum(hit["HITStatus"] == "Assignable" for hit in self.market.hits)
+
+    @property
+    def waiting(self) -> int:
+        return sum(row.waiting for row in self.workers)
+
+    @property
     def cost(self) -> Decimal:
         """Rewards that are paid or waiting, and bonuses."""
-        return self.overview.rewards_approved + self.overview.rewards_waiting + self.overview.bonuses
+        return sum(self.market.money.values(), Decimal("0.00"))
 
 
 def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collection[str] = ()) -> Figures:
     """All figures at this moment; the agreement is that of workers who are not excluded."""
     folders = list(folders)
     items, notes = known_items(folders)
-    came_from_folders = {folder.name: came_from(folder) for folder in folders}
+    sources = {folder.name: came_from(folder) for folder in folders}
     market = store.figures.snapshot(now)
-    progress = progress_of(market.hits, now)
-    work = understood_work(market.answers, items, now)
-    made = reports(work.replies, work.efforts, work.controls, excluded, Limits())
-    verdicts = {report.worker: report for report in made}
+    work = read_work(market.answers, items, now)
+    verdicts = {
+        report.worker: report
+        for report in reports(work.replies, work.efforts, work.controls, excluded, Limits())
+    }
     rows = [
         WorkerRow(
             worker,
             verdicts.get(worker.id),
             tuple(work.outcomes[worker.id]),
             work.waiting[worker.id],
-            market.earned.get(worker.id, Decimal("0.00")),
+            market.earned(worker.id),
         )
         for worker in market.workers
     ]
     rows.sort(key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
-    triples = _triples(work.replies, excluded)
+    progress = progress_of(market.hits, now)
     for part in progress:
-        part.folder = came_from_folders.get(part.name, "")
-        if part.name:
-            given = _triples(work.of_batch[part.name], excluded)
-            part.agreement, part.same = agreement(given), share_of_equal_pairs(given)
+        part.folder = sources.get(part.batch, "")
+        if part.batch:
+            votes = _votes(work.of_batch[part.batch], excluded)
+            part.agreement, part.same = agreement(votes), share_of_equal_pairs(votes)
+    votes = _votes(work.replies, excluded)
     timed = [effort for effort in work.efforts if effort.seconds]
     seconds = sum(effort.seconds or 0 for effort in timed)
     unit, counted = _nouns(work.kinds)
     return Figures(
-        market.overview,
+        market,
         progress,
         rows,
-        agreement(triples),
-        share_of_equal_pairs(triples),
-        sum(effort.answers for effort in work.efforts),
+        agreement(votes),
+        share_of_equal_pairs(votes),
         3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
         work.last_hour,
-        notes + to_look_at(progress, rows, market.waiting_requests, work.unread),
+        notes + to_look_at(progress, rows, work.unread),
         unit,
         counted,
     )
@@ -168,7 +176,7 @@ def _nouns(kinds: Collection[Kind | None]) -> tuple[str, str]:
     return KINDS[kind].unit, "label" if kind is Kind.LABEL else "comparison"
 
 
-def _triples(replies: Iterable[Reply], excluded: Collection[str]) -> list[tuple[tuple[str, ...], str, str]]:
+def _votes(replies: Iterable[Reply], excluded: Collection[str]) -> list[tuple[tuple[str, ...], str, str]]:
     """Question, worker and answer of replies that are no controls, by workers who count."""
     counted = (reply for reply in replies if not reply.control and reply.worker not in excluded)
     return [(reply.question, reply.worker, reply.answer) for reply in counted]
@@ -180,54 +188,65 @@ def known_items(folders: Iterable[Path]) -> tuple[dict[tuple[str, str], Mapping[
     notes = []
     for folder in folders:
         try:
-            batch, kept = read_kept(folder)
-            items.update({(batch.settings.id, name): item.columns for name, item in kept.items()})
+            batch, by_id = read_copy(folder)
+            items.update({(batch.settings.id, name): item.columns for name, item in by_id.items()})
         except (RyptError, OSError) as error:
             notes.append(f"A batch is not used for controls: {error}")
     return items, notes
 
 
-def progress_of(hits: Iterable[HitPlaces], now: int) -> list[Progress]:
+def progress_of(hits: Iterable[Record], now: int) -> list[Progress]:
     """Progress by batch and title."""
     parts: dict[tuple[str, str], Progress] = {}
     for hit in hits:
-        ours = parse_annotation(hit.annotation)
-        key = (ours[0] if ours else "", hit.title)
+        key = (hit["batch"], hit["Title"])
         parts.setdefault(key, Progress(*key)).add(hit, now)
     return list(parts.values())
 
 
-def understood_work(answers: Iterable[SubmittedAnswers], items: Items, now: int) -> UnderstoodWork:
-    """All submitted assignments, understood by their batch's columns where these are known."""
-    work = UnderstoodWork()
-    for given in answers:
-        ours = parse_annotation(given.annotation) or ("", "")
-        answer = Answer(
-            *ours, given.hit, given.assignment, given.worker, given.fields, given.accepted, given.submitted
-        )
-        content = _understood(answer, items.get(ours), given.status.capitalize())
+def read_work(answers: Iterable[Record], items: Items, now: int) -> Work:
+    """All submitted assignments, read by their batch's columns where these are known."""
+    work = Work()
+    for row in answers:
+        assignment = read_answer(row, items)
+        answer = assignment.answer
+        content = read_content(assignment)
         replies = plain_replies(answer) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
-        work.of_batch[ours[0]] += replies
+        work.of_batch[answer.batch] += replies
         work.kinds.add(None if content is None else content.kind)
-        work.unread += content is None and ours in items
-        took = None if is_simulated(answer.worker) else given.submitted - given.accepted
-        work.efforts.append(Effort(answer.worker, took, asked))
-        work.waiting[answer.worker] += given.status is AssignmentStatus.SUBMITTED
-        work.last_hour += asked if given.submitted > now - 3600 else 0
+        work.unread += content is None and bool(assignment.columns)
+        work.efforts.append(Effort(answer.worker, assignment.seconds, asked))
+        work.waiting[answer.worker] += row["AssignmentStatus"] == "Submitted"
+        work.last_hour += asked if row["SubmitTime"] > now - 3600 else 0
         for control in content.controls if content else ():
             work.controls.append(control)
             work.outcomes[answer.worker].append(control.passed)
     return work
 
 
-def _understood(answer: Answer, columns: Mapping[str, str] | None, status: str) -> Content | None:
+def read_answer(row: Record, items: Items) -> Assignment:
+    """A submitted assignment of the store as `hits.results` has it; without columns where its batch is not known."""
+    ours = parse_annotation(row["RequesterAnnotation"] or "") or ("", "")
+    answer = Answer(
+        *ours,
+        row["HITId"],
+        row["AssignmentId"],
+        row["WorkerId"],
+        row["fields"],
+        row["AcceptTime"],
+        row["SubmitTime"],
+    )
+    return Assignment(answer, items.get(ours, {}), row["AssignmentStatus"])
+
+
+def read_content(assignment: Assignment) -> Content | None:
     """What an answer says; None when its batch is not known or does not fit."""
-    if columns is None:
+    if not assignment.columns:
         return None
     try:
-        return understand(Assignment(answer, columns, status))
+        return understand(assignment)
     except FormatError:
         return None
 
@@ -279,9 +298,7 @@ def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) ->
     return equal / pairs if pairs else nan
 
 
-def to_look_at(
-    progress: Iterable[Progress], rows: Sequence[WorkerRow], requests: int, unread: int = 0
-) -> list[str]:
+def to_look_at(progress: Iterable[Progress], rows: Sequence[WorkerRow], unread: int = 0) -> list[str]:
     """Notes on what needs the requester's attention."""
     notes = [
         f"{part.title}: {plural(part.expired, 'hit')} expired before all places were taken."
@@ -298,8 +315,6 @@ def to_look_at(
     ]
     if unread:
         notes.append(f"{plural(unread, 'unreadable assignment')} left out of the results: please review.")
-    if requests:
-        notes.append(f"{plural(requests, 'request')} for a qualification without an answer.")
     return notes
 
 

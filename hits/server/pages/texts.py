@@ -8,9 +8,20 @@ from importlib.resources import files
 from pathlib import Path
 
 from hits.batch.markup import text_direction
+from hits.batch.page import language_name
+from hits.market.qualification_types import language_of
+from hits.qualifications import LOCALE, PERCENT_APPROVED
+from hits.server.store.records import Record
 from rypt.text import RyptError
 
 DEFAULT = "en"
+SIGNS = {
+    "LessThan": "<",
+    "LessThanOrEqualTo": "≤",
+    "GreaterThan": ">",
+    "GreaterThanOrEqualTo": "≥",
+    "NotEqualTo": "≠",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,46 @@ class PageTexts:
         """What to tell a worker when the market refuses something."""
         return self.texts.get(f"refused_{code.rpartition('.')[2]}") or self.texts["refused"]
 
+    def duration(self, seconds: int) -> str:
+        """A time in words, rounded down to what people care about.
+
+        >>> bundled()["en"].duration(1800), bundled()["de"].duration(7300)
+        ('30 min', '2 Std.')
+        """
+        minutes = max(seconds, 0) // 60
+        for name, size, limit in (("minutes", 1, 120), ("hours", 60, 2880)):
+            if minutes < limit:
+                return self[name].format(n=minutes // size)
+        return self["days"].format(n=minutes // 1440)
+
+    def mean_time(self, seconds: float) -> str:
+        """A measured time in words.
+
+        >>> bundled()["en"].mean_time(44.6), bundled()["en"].mean_time(200)
+        ('45 s', '3 min')
+        """
+        name, number = ("seconds", seconds) if seconds < 100 else ("minutes", seconds / 60)
+        return self[name].format(n=max(1, round(number)))
+
+    def qualification(self, name: str, description: str = "") -> tuple[str, str]:
+        """Name and description of a qualification; that of reading a language is translated."""
+        language = language_of(name)
+        if language is None:
+            return name, description
+        return self["reads"].format(language=language_name(language, self.language)), self["reads_about"]
+
+    def requirement(self, rule: Record) -> str:
+        """One requirement (with the Name of its type) in words."""
+        kind, comparator = rule["QualificationTypeId"], rule["Comparator"]
+        values = rule.get("IntegerValues") or [place["Country"] for place in rule.get("LocaleValues", ())]
+        shown = ", ".join(map(str, values))
+        if kind == LOCALE and comparator in ("In", "EqualTo"):
+            return self["needs_country"].format(places=shown)
+        if kind == PERCENT_APPROVED and comparator == "GreaterThanOrEqualTo":
+            return self["needs_rate"].format(n=shown)
+        name = self.qualification(rule["Name"])[0]
+        return " ".join(filter(None, (name, SIGNS.get(comparator, "") if shown else "", shown)))
+
 
 @cache
 def bundled() -> dict[str, PageTexts]:
@@ -44,7 +95,7 @@ def bundled() -> dict[str, PageTexts]:
 def consent_paragraphs(folder: Path, languages: Iterable[str]) -> list[str]:
     """The requester's own words on the first page: paragraphs of ``consent.LANGUAGE.txt`` or ``consent.txt``.
 
-    The first of ``languages`` that is there is taken, then the file without a language, then any: what a requester
+    The file of the first of ``languages`` is taken, then the file without a language, then any: what a requester
     wants people to agree to is shown in another language rather than not at all.
     """
     first, *others = languages
@@ -64,27 +115,3 @@ class PageError(RyptError):
         super().__init__(name)
         self.status = status
         self.name = name
-
-
-def mean_time(texts: PageTexts, seconds: float) -> str:
-    """A measured time in words.
-
-    >>> mean_time(bundled()["en"], 44.6), mean_time(bundled()["en"], 200)
-    ('45 s', '3 min')
-    """
-    name, number = ("seconds", seconds) if seconds < 100 else ("minutes", seconds / 60)
-    return texts[name].format(n=max(1, round(number)))
-
-
-def duration(texts: PageTexts, seconds: int) -> str:
-    """A time in words, rounded down to what people care about.
-
-    >>> duration(bundled()["en"], 1800), duration(bundled()["de"], 7300)
-    ('30 min', '2 Std.')
-    """
-    minutes = max(seconds, 0) // 60
-    if minutes < 120:
-        return texts["minutes"].format(n=minutes)
-    return (
-        texts["hours"].format(n=minutes // 60) if minutes < 2880 else texts["days"].format(n=minutes // 1440)
-    )

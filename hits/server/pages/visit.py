@@ -2,26 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from flask import Response, current_app, make_response, redirect, render_template, request
 
 from hits.server.batches import market_language
-from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled, duration, mean_time
+from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled
+from hits.server.safe_html import RESERVED, SafePage, UnansweredError
 from hits.server.security import same
 from hits.server.settings import ServedMarket
+from hits.server.store.people import JOINED
 from hits.server.store.records import Earnings, RefusedError, Worker
 from hits.simulated import SIMULATED_NAME
+from rypt.text import FormatError
 
 WORKER_COOKIE, LANGUAGE_COOKIE = "rypt_worker", "rypt_language"
 COOKIE_LIFE = 60 * 86400
-INVITED, JOINED = "i", "j"  # what a cookie holds: an invitation's token, or a sealed worker id
-JOIN_SOURCE = "link"
+NOTICES = ("sent", "sent_next", "returned")
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a worker who has come in."""
+    """One request of a worker who has signed in."""
 
     market: ServedMarket
     worker: Worker
@@ -33,51 +34,48 @@ class Visit:
         """The token of this worker's forms."""
         return self.market.seals.form_token(self.worker.id)
 
-    def check_form(self, name: str = "") -> None:
-        """Refuse a form that another site sent; a form with a name may also come with a token of its own."""
-        seals, token = self.market.seals, request.form.get("csrf", "")
-        named = bool(name) and seals.form_is_ours(f"{self.worker.id} {name}", token)
-        if not named and not seals.form_is_ours(self.worker.id, token):
+    def check_form(self) -> None:
+        """Refuse a form that another site sent."""
+        if not self.market.seals.form_is_ours(self.worker.id, request.form.get("csrf", "")):
             raise PageError(403, "error_form")
 
-    def done(self) -> int:
-        """How many hits the worker has sent."""
-        return done(self.market.store.work.earnings(self.worker.id, self.now))
+    def answers(self, page: SafePage) -> dict[str, str]:
+        """The answers in a form, if the page asks for them."""
+        fields = {name: values for name, values in request.form.lists() if name not in RESERVED}
+        try:
+            return page.asked.check(fields)
+        except UnansweredError:
+            raise PageError(422, "error_missing") from None
+        except FormatError:
+            raise PageError(422, "error_field") from None
+
+    @property
+    def recruited(self) -> bool:
+        """Whether a recruiting service sent the worker."""
+        return self.worker.source == JOINED
+
+    def earnings(self) -> Earnings:
+        return self.market.store.work.earnings(self.worker.id, self.now)
 
     def finished(self) -> bool:
         """Whether somebody of the shared link has done as many hits as were asked for."""
         wanted = self.market.options.shared.hits
-        return self.worker.source == JOIN_SOURCE and 0 < wanted <= self.done()
+        return self.recruited and 0 < wanted <= self.earnings().done
 
     def page(self, template: str, values: Mapping[str, object]) -> str:
         """A page with all that the frame around it shows."""
-        earnings = self.market.store.work.earnings(self.worker.id, self.now)
+        notice = request.args.get("said", "")
         frame = {
             "t": self.texts,
             "worker": self.worker,
             "csrf": self.csrf,
-            "earnings": earnings,
-            "done": done(earnings),
-            "changeable": self.market.store.work.changeable(self.worker.id, self.now),
+            "earnings": self.earnings(),
             "held": self.market.store.work.held(self.worker.id, self.now),
             "now": self.now,
-            "said": notice(self.texts),
-            "duration": partial(duration, self.texts),
-            "mean_time": partial(mean_time, self.texts),
+            "said": self.texts[notice] if notice in NOTICES else "",
             "languages": bundled().values(),
         }
         return render_template(template, **frame, **values)
-
-
-def done(earnings: Earnings) -> int:
-    """How many hits were sent, whatever became of them."""
-    return earnings.assignments_approved + earnings.assignments_waiting + earnings.assignments_rejected
-
-
-def notice(texts: PageTexts) -> str:
-    """The sentence that a redirect asked to be shown."""
-    name = request.args.get("said", "")
-    return texts[name] if name in ("sent", "sent_next", "returned", "changed") else ""
 
 
 def page_texts() -> PageTexts:
@@ -91,54 +89,53 @@ def page_texts() -> PageTexts:
     return known.get(market_language(current_app.extensions["market"].folder)) or known[DEFAULT]
 
 
-def visit(market: ServedMarket) -> Visit:
-    """The worker behind this request; `PageError` when there is none."""
+def visit(market: ServedMarket, *, consented: bool = False) -> Visit:
+    """The worker behind this request; `PageError` when there is none, or none who has ``consented``."""
     kind, _, value = request.cookies.get(WORKER_COOKIE, "").partition(":")
     worker = None
-    if kind == INVITED:
+    if kind == "i":  # an invitation's token
         worker = market.store.people.by_token(value)
-    elif kind == JOINED and (sealed := market.seals.unseal(value)):
-        worker = _known(market, sealed)
+    elif kind == "j" and (sealed := market.seals.unseal(value)):  # a worker's id
+        try:
+            worker = market.store.people.find(sealed)
+        except RefusedError:
+            worker = None
     if worker is None:
         raise PageError(401, "error_login")
+    if consented and worker.consented is None:
+        raise PageError(403, "error_login")
     return Visit(market, worker, page_texts(), market.now())
 
 
-def _known(market: ServedMarket, worker: str) -> Worker | None:
-    try:
-        return market.store.people.find(worker)
-    except RefusedError:
-        return None
-
-
-def enter_invited(market: ServedMarket, token: str) -> Response:
-    """Come in by an invitation link."""
+def sign_in_invited(market: ServedMarket, token: str) -> Response:
+    """Answer an invitation link."""
     if market.store.people.by_token(token) is None:
         raise PageError(404, "error_link")
-    return _welcome(f"{INVITED}:{token}")
+    return _welcome(f"i:{token}")
 
 
-def enter_joined(market: ServedMarket, key: str) -> Response:
-    """Come in by the shared link, with the recruiting service's id in the query string."""
+def sign_in_recruited(market: ServedMarket, key: str) -> Response:
+    """Answer the shared link, with the recruiting service's id in the query string."""
     if not same(key, market.access.join_key):
         raise PageError(404, "error_link")
-    names = (name for name in market.options.shared.parameters if request.args.get(name, "").strip())
+    shared = market.options.shared
+    names = (name for name in shared.parameters if request.args.get(name, "").strip())
     external = request.args.get(next(names, ""), "").strip()
     if not external or len(external) > 200 or not external.isprintable():
         raise PageError(400, "error_link")
-    if external.startswith(SIMULATED_NAME) and not market.options.shared.simulated:
+    if external.startswith(SIMULATED_NAME) and not shared.simulated:
         raise PageError(400, "error_link")
-    worker = market.store.people.enrol(JOIN_SOURCE, external, market.now())
-    return _welcome(f"{JOINED}:{market.seals.seal(worker.id)}")
+    worker = market.store.people.enrol(external, market.now())
+    return _welcome(f"j:{market.seals.seal(worker.id)}")
 
 
 def _welcome(cookie: str) -> Response:
     response = make_response(redirect(local("/work"), 303))
-    keep_cookie(response, WORKER_COOKIE, cookie)
+    set_cookie(response, WORKER_COOKIE, cookie)
     return response
 
 
-def keep_cookie(response: Response, name: str, value: str, same_site: str = "Lax") -> None:
+def set_cookie(response: Response, name: str, value: str, same_site: str = "Lax") -> None:
     """Set a cookie that scripts cannot read and other sites cannot use in forms."""
     response.set_cookie(
         name,

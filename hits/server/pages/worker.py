@@ -1,320 +1,237 @@
-"""The pages on which people work: invitation → consent → hits → judge → send → the next hit at once.
+"""What a worker meets: the invitation → consent → hits → judge → send → the next hit at once.
 
 Everything works as plain forms; ``static/worker.js`` adds keys, drafts and a count of what is left. Every form has
 the worker's token, every answer is checked against what its page asks, and only then stored.
 """
 
-import json
-from urllib.parse import urlencode, urlsplit
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
+from flask import Blueprint, Response, make_response, redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from hits.batch.page import without_market_parts
-from hits.batch.question_xml import Question, parse_question
-from hits.records import parse_annotation
-from hits.server.batches import market_language, page_in, words_in
-from hits.server.pages.cards import cards, numbered
-from hits.server.pages.needs import described, kind_words
-from hits.server.pages.tests import TestPages
+from hits.server.batches import market_language
 from hits.server.pages.texts import PageError, bundled, consent_paragraphs
-from hits.server.pages.training import TrainingPages
+from hits.server.pages.training import needs_training
 from hits.server.pages.visit import (
-    JOIN_SOURCE,
     LANGUAGE_COOKIE,
-    WORKER_COOKIE,
     Visit,
-    enter_invited,
-    enter_joined,
-    keep_cookie,
     local,
-    page_texts,
+    set_cookie,
+    sign_in_invited,
+    sign_in_recruited,
     visit,
 )
-from hits.server.questions.question import read_question
-from hits.server.questions.safe_html import RESERVED, SafePage, UnansweredError, safe_page
-from hits.server.security import security_headers
+from hits.server.question import question_page
+from hits.server.safe_html import SafePage
 from hits.server.settings import ServedMarket
-from hits.server.store.open_hits import OpenGroup
-from hits.server.store.records import AssignmentRecord, AssignmentStatus, Hit, HitProperties, RefusedError
+from hits.server.store.open_hits import is_closed
+from hits.server.store.records import Record
 from rypt.text import FormatError
 
 Page = str | AnyResponse
-NEXT = "next"  # the one form whose token the frame of an external page is given
 
 
-class WorkerPages:
-    """The routes; each method answers one."""
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Hits of one batch, or of one title, that a worker may take: how many are left, what they pay, what they need.
 
-    def __init__(self, market: ServedMarket) -> None:
-        self.market = market
-        self.training = TrainingPages(market)
+    ``seconds`` is how long people took for one on average, None as long as nobody sent one.
+    """
 
-    def blueprint(self) -> Blueprint:
-        """All routes, for an application to register."""
-        routes = Blueprint("worker", __name__)
-        for path, view, methods in (
-            ("/w/<token>", self.invited, ["GET"]),
-            ("/join/<key>", self.joined, ["GET"]),
-            ("/work", self.home, ["GET"]),
-            ("/work/consent", self.consent, ["POST"]),
-            ("/work/language", self.language, ["POST"]),
-            ("/work/next", self.next, ["POST"]),
-            ("/work/a/<assignment>", self.judge, ["GET"]),
-            ("/work/a/<assignment>", self.submit, ["POST"]),
-            ("/work/a/<assignment>/return", self.give_back, ["POST"]),
-            ("/work/change/<assignment>", self.change, ["GET"]),
-            ("/mturk/externalSubmit", self.external_submit, ["POST"]),
-        ):
-            routes.add_url_rule(path, view.__name__, view, methods=methods)
-        TestPages(self.market).add_to(routes)
-        self.training.add_to(routes)
-        return routes
+    title: str
+    first: Record
+    count: int
+    least: Decimal
+    most: Decimal
+    duration: int
+    needs: tuple[str, ...]
+    seconds: float | None
 
-    def invited(self, token: str) -> Response:
-        """An invitation link."""
-        return enter_invited(self.market, token)
 
-    def joined(self, key: str) -> Response:
-        """The shared link."""
-        return enter_joined(self.market, key)
+def cards(
+    groups: Iterable[Record], needs: Mapping[int, tuple[str, ...]], seconds: Mapping[str, float]
+) -> list[Card]:
+    """One card for each batch; hits of other programs are put together by title, description and needs.
 
-    def language(self) -> Page:
-        """Remember another language for the pages."""
-        visit(self.market).check_form()
+    Cards of the same title get a number.
+    """
+    parts: dict[object, list[Record]] = {}
+    for group in groups:
+        key = group["batch"] or (group["Title"], group["Description"], needs[group["number"]])
+        parts.setdefault(key, []).append(group)
+    titles = Counter(part[0]["Title"] for part in parts.values())
+    numbers: Counter[str] = Counter()
+    made = []
+    for part in parts.values():
+        title, rewards = part[0]["Title"], [Decimal(group["Reward"]) for group in part]
+        numbers[title] += 1
+        made.append(
+            Card(
+                f"{title} ({numbers[title]})" if titles[title] > 1 else title,
+                part[0],
+                sum(group["count"] for group in part),
+                min(rewards),
+                max(rewards),
+                min(group["AssignmentDurationInSeconds"] for group in part),
+                tuple(dict.fromkeys(need for group in part for need in needs[group["number"]])),
+                seconds.get(part[0]["batch"]),
+            )
+        )
+    return made
+
+
+def worker_routes(market: ServedMarket) -> Blueprint:
+    """All routes of a worker's work."""
+    routes, store = Blueprint("worker", __name__), market.store
+
+    @routes.get("/w/<token>")
+    def invited(token: str) -> Response:
+        return sign_in_invited(market, token)
+
+    @routes.get("/join/<key>")
+    def joined(key: str) -> Response:
+        return sign_in_recruited(market, key)
+
+    @routes.post("/work/language")
+    def language() -> Page:
+        visit(market).check_form()
         response = make_response(redirect(local("/work"), 303))
         if (chosen := request.form.get("language", "")) in bundled():
-            keep_cookie(response, LANGUAGE_COOKIE, chosen)
+            set_cookie(response, LANGUAGE_COOKIE, chosen)
         return response
 
-    def home(self) -> Page:
+    @routes.get("/work")
+    def home() -> Page:
         """Consent on the first visit, then what there is to do."""
-        here, store = visit(self.market), self.market.store
+        here = visit(market)
         if here.worker.consented is None:
-            languages = (here.texts.language, market_language(self.market.folder))
-            return here.page("consent.html", {"own": consent_paragraphs(self.market.folder, languages)})
-        messages = store.people.messages(here.worker.id)[:20]
-        full = here.finished()
-        groups = [] if full else store.open_hits.groups(here.worker.id, here.now)
-        closed = [] if full else store.open_hits.closed(here.worker.id, here.now)
-        shown = cards(groups, store.open_hits.mean_seconds(here.now))
-        shared = self.market.options.shared
-        code = shared.completion_code or self.market.access.completion_code
-        recruited = here.worker.source == JOIN_SOURCE
-        finished = recruited and not groups and here.done() > 0
-        nothing = recruited and not groups and not here.done() and here.worker.blocked is None
-        if recruited and here.worker.blocked is not None:
-            finished, code = True, f"{code}X"  # the codes of `hits.market.recruit`
-        elif nothing and not (
-            store.work.held(here.worker.id, here.now) or store.requests.missing(here.worker.id, here.now)
-        ):
-            finished, code = True, f"{code}N"
-        words = [self._words(here, card.first.annotation, card.first) for card in shown]
-        titles = numbered([title for title, _ in words])
-        page = here.page(
-            "home.html",
-            {
-                "cards": list(zip(shown, titles, [about for _, about in words], strict=True)),
-                "needs": lambda card: [described(need, here.texts) for need in card.needs],
-                "closed": [
-                    (self._words(here, group.annotation, group)[0], _needs(group, here)) for group in closed
-                ],
-                "kind_words": lambda kind: kind_words(kind.name, kind.description, here.texts),
-                "messages": messages,
-                "tests": [] if full else store.requests.missing(here.worker.id, here.now),
-                "code": code if finished else "",
-                "completion_url": shared.completion_url.replace("{code}", code) if finished else "",
-            },
-        )
-        if any(message.seen is None for message in messages):
-            store.people.mark_seen(here.worker.id, here.now)
-        return page
+            languages = (here.texts.language, market_language(market.folder))
+            return here.page("consent.html", {"own": consent_paragraphs(market.folder, languages)})
+        return _home(here)
 
-    def consent(self) -> Page:
-        """The worker agrees."""
-        here = visit(self.market)
+    @routes.post("/work/consent")
+    def consent() -> Page:
+        here = visit(market)
         here.check_form()
         if request.form.get("agree") == "yes":
-            self.market.store.people.consent(here.worker.id, here.now)
+            store.people.consent(here.worker.id, here.now)
         return redirect(local("/work"), 303)
 
-    def next(self) -> Page:
-        """Accept the next hit of a type."""
-        here = self._working()
-        here.check_form(NEXT)
+    @routes.post("/work/next")
+    def begin() -> Page:
+        """Accept the next hit of a type and batch."""
+        here = visit(market, consented=True)
+        here.check_form()
         batch = request.form.get("batch", "")
-        if self.training.is_needed(here, batch) and not self.market.store.work.held(here.worker.id, here.now):
+        if needs_training(here, batch) and not store.work.held(here.worker.id, here.now):
             return redirect(local(f"/work/training/{batch}"), 303)
-        return self._next(here, request.form.get("type", ""), request.form.get("batch", ""), "")
+        return _next(here, request.form.get("type", ""), batch, "")
 
-    def judge(self, assignment: str) -> Page:
+    @routes.get("/work/a/<assignment>")
+    def judge(assignment: str) -> Page:
         """The page of an accepted hit."""
-        here = self._working()
-        held, hit = self._own(here, assignment)
-        if held.status is not AssignmentStatus.ACCEPTED:
+        here = visit(market, consented=True)
+        held, hit = store.work.find(assignment, here.now, worker=here.worker.id)
+        if held["AssignmentStatus"] != "Accepted":
             return redirect(local("/work"), 303)
-        return self._shown(here, held, hit)
+        safe = _question(here, hit)
+        hidden = {"csrf": here.csrf, "assignmentId": held["AssignmentId"]}
+        groups = store.open_hits.groups(here.worker.id, here.now)
+        values = {
+            "title": hit["Title"],
+            "assignment": held,
+            "reward": hit["Reward"],
+            "safe": safe,
+            "body": Markup(safe.with_form(local(f"/work/a/{assignment}"), hidden)),
+            "left": sum(group["count"] for group in groups if not group["unmet"]),
+        }
+        return here.page("hit.html", values)
 
-    def change(self, assignment: str) -> Page:
-        """The page that was sent last, to be changed."""
-        here = self._working()
-        last = self.market.store.work.changeable(here.worker.id, here.now)
-        if last is None or last.id != assignment:
-            return redirect(local("/work"), 303)
-        return self._shown(here, last, self.market.store.hits.find(last.hit, here.now))
-
-    def _shown(self, here: Visit, held: AssignmentRecord, hit: Hit) -> Page:
-        """A hit's page, with its answers if it was sent before."""
-        question, safe = self._question(here, hit)
-        translated = page_in(self.market.folder, hit.annotation, hit.question, here.texts.language)
-        if translated is not None:  # it has the same fields, under other words
-            safe = safe_page(without_market_parts(translated))
-        if safe is None:
-            return self._external(here, held, hit, question)
-        hidden = {"csrf": here.csrf, "assignmentId": held.id}
-        if held.answers is not None:
-            hidden["change"] = "yes"
-        return here.page(
-            "hit.html",
-            {
-                "hit": hit,
-                "title": self._words(here, hit.annotation, hit.type.properties)[0],
-                "assignment": held,
-                "answers": json.dumps(held.answers) if held.answers is not None else "",
-                "safe": safe,
-                "body": Markup(safe.with_form(local(f"/work/a/{held.id}"), hidden)),
-                "left": self._left(here),
-            },
-        )
-
-    @staticmethod
-    def _question(here: Visit, hit: Hit) -> tuple[Question, SafePage | None]:
-        """What a hit shows; one that cannot be shown (of an older market, which took such) can be given back."""
-        try:
-            return read_question(hit.question, here.texts["test_send"])
-        except FormatError:
-            raise PageError(409, "error_unshown") from None
-
-    def _words(self, here: Visit, annotation: str | None, of: OpenGroup | HitProperties) -> tuple[str, str]:
-        """Title and description in the worker's language, where they can be had in it."""
-        return words_in(self.market.folder, annotation, (of.title, of.description), here.texts.language)
-
-    def _external(self, here: Visit, held: AssignmentRecord, hit: Hit, question: Question) -> Page:
-        """A hit that is a page of another server, in a frame."""
-        url = question.url or ""
-        query = urlencode(
-            {
-                "assignmentId": held.id,
-                "hitId": hit.id,
-                "workerId": here.worker.id,
-                "turkSubmitTo": (self.market.options.public_url or request.url_root).rstrip("/"),
-            }
-        )
-        parts = urlsplit(url)
-        sandbox = "allow-forms allow-scripts allow-popups allow-top-navigation-by-user-activation"
-        if not _is_ours(url):  # one of our own would get at the worker's pages
-            sandbox += " allow-same-origin"
-        page = here.page(
-            "external.html",
-            {
-                "hit": hit,
-                "assignment": held,
-                "source": parts._replace(query=f"{parts.query}&{query}".lstrip("&")).geturl(),
-                "sandbox": sandbox,
-                "height": question.frame_height or 700,
-                "left": self._left(here),
-            },
-        )
-        response = make_response(page)
-        response.headers.update(security_headers(f"{parts.scheme}://{parts.netloc} 'self'"))
-        return response
-
-    def submit(self, assignment: str) -> Page:
+    @routes.post("/work/a/<assignment>")
+    def submit(assignment: str) -> Page:
         """Store the answers; when this is answered they are on the disk."""
-        here = self._working()
+        here = visit(market, consented=True)
         here.check_form()
-        held, hit = self._own(here, assignment)
-        _, safe = self._question(here, hit)
-        if safe is None or request.form.get("assignmentId") != held.id:
+        held, hit = store.work.find(assignment, here.now, worker=here.worker.id)
+        if request.form.get("assignmentId") != held["AssignmentId"]:
             raise PageError(400, "error_form")
-        given = {name: values for name, values in request.form.lists() if name not in RESERVED}
-        try:
-            answers = safe.asked.check(given)
-        except UnansweredError:
-            raise PageError(422, "error_missing") from None
-        except FormatError:
-            raise PageError(422, "error_field") from None
-        if request.form.get("change") == "yes":
-            self.market.store.work.change(held.id, here.worker.id, answers, here.now)
-            return redirect(local("/work?said=changed"), 303)
-        self.market.store.work.submit(held.id, here.worker.id, answers, here.now)
-        return self._next(here, hit.type.id, batch_of(hit), "sent")
+        answers = here.answers(_question(here, hit))
+        store.work.submit(assignment, here.worker.id, answers, here.now)
+        return _next(here, hit["HITTypeId"], hit["batch"], "sent")
 
-    def give_back(self, assignment: str) -> Page:
+    @routes.post("/work/a/<assignment>/return")
+    def give_back(assignment: str) -> Page:
         """Return a hit undone."""
-        here = self._working()
+        here = visit(market, consented=True)
         here.check_form()
-        held, _ = self._own(here, assignment)
-        self.market.store.work.give_back(held.id, here.worker.id, here.now)
+        store.work.give_back(assignment, here.worker.id, here.now)
         return redirect(local("/work?said=returned"), 303)
 
-    def external_submit(self) -> Page:
-        """What the form of an external page sends: the assignment's id, which only its worker was given."""
-        store, now = self.market.store, self.market.now()
-        if WORKER_COOKIE in request.cookies:
-            holder = visit(self.market).worker.id
-        given = {name: "|".join(values) for name, values in request.form.lists() if name != "assignmentId"}
-        held = store.work.find(request.form.get("assignmentId", ""), now)
-        if WORKER_COOKIE in request.cookies and held.worker != holder:
-            raise RefusedError("AssignmentDoesNotExist", "this assignment is another worker's")
-        hit = store.hits.find(held.hit, now)
-        if (url := parse_question(hit.question).url) is None:
-            raise PageError(400, "error_form")
-        store.work.submit(held.id, held.worker, given, now)
-        csrf = "" if _is_ours(url) else self.market.seals.form_token(f"{held.worker} {NEXT}")
-        return render_template("sent.html", t=page_texts(), csrf=csrf, hit_type=hit.type.id)
-
-    def _left(self, here: Visit) -> int:
-        """How many hits the worker may still accept."""
-        return sum(group.count for group in self.market.store.open_hits.groups(here.worker.id, here.now))
-
-    def _working(self) -> Visit:
-        """A worker who has agreed to take part."""
-        here = visit(self.market)
-        if here.worker.consented is None:
-            raise PageError(403, "error_login")
-        return here
-
-    def _own(self, here: Visit, assignment: str) -> tuple[AssignmentRecord, Hit]:
-        return self.market.store.work.own(assignment, here.worker.id, here.now)
-
-    def _next(self, here: Visit, hit_type: str, batch: str, notice: str) -> Page:
-        following = None
-        if here.worker.blocked is None and not here.finished():
-            following = self.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now, batch)
-        if following is None:
-            return redirect(local(f"/work?said={notice}" if notice else "/work"), 303)
-        return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if notice else "")), 303)
+    return routes
 
 
-def batch_of(hit: Hit) -> str:
-    """The batch of a hit of ours, else nothing."""
-    return (parse_annotation(hit.annotation or "") or ("",))[0]
+def _home(here: Visit) -> str:
+    """What there is to do, tests that open more, messages; for recruited workers who are done, the code."""
+    market, store, worker = here.market, here.market.store, here.worker
+    groups = [] if here.finished() else store.open_hits.groups(worker.id, here.now)
+    needs = {
+        group["number"]: tuple(map(here.texts.requirement, group["QualificationRequirements"]))
+        for group in groups
+    }
+    possible = [group for group in groups if not group["unmet"]]
+    tests = store.open_hits.askable(groups)
+    messages = store.people.messages(worker.id)
+    code = _completion_code(here, bool(possible), bool(tests))
+    page = here.page(
+        "home.html",
+        {
+            "cards": cards(possible, needs, store.open_hits.mean_seconds(here.now)),
+            "closed": [
+                (group["Title"], [here.texts.requirement(rule) for rule in group["unmet"]])
+                for group in groups
+                if is_closed(group)
+            ],
+            "tests": [(kind, *here.texts.qualification(kind["Name"], kind["Description"])) for kind in tests],
+            "messages": messages,
+            "code": code,
+            "completion_url": market.options.shared.completion_url.replace("{code}", code) if code else "",
+        },
+    )
+    if any(message["seen"] is None for message in messages):
+        store.people.mark_seen(worker.id, here.now)
+    return page
 
 
-def _needs(group: OpenGroup, here: Visit) -> list[str]:
-    """What a group of hits asks of workers, in words."""
-    return [described(need, here.texts) for need in group.needs]
+def _completion_code(here: Visit, has_work: bool, has_tests: bool) -> str:
+    """The code for a recruited worker who is done; with X (blocked) or N (no work) as `hits.market.recruit` reads it."""
+    code = here.market.options.shared.completion_code or here.market.access.completion_code
+    if not here.recruited:
+        return ""
+    if here.worker.blocked is not None:
+        return f"{code}X"
+    if has_work:
+        return ""
+    if here.earnings().done:
+        return code
+    held = here.market.store.work.held(here.worker.id, here.now)
+    return "" if held or has_tests else f"{code}N"
 
 
-def _is_ours(url: str) -> bool:
-    """Whether a requester's page is on our own host: in its frame it is nobody, and its forms come without cookies."""
-    return _place(f"//{urlsplit(url).netloc}") == _place(f"//{request.host}")
+def _question(here: Visit, hit: Record) -> SafePage:
+    try:
+        return question_page(hit["Question"], here.texts["test_send"])
+    except FormatError:
+        raise PageError(409, "error_unshown") from None
 
 
-def _place(url: str) -> tuple[str, int | None]:
-    """Host and port, however they are written; the usual ports are as good as none."""
-    parts = urlsplit(url)
-    port = parts.port
-    return (parts.hostname or "").rstrip("."), None if port in (80, 443) else port
+def _next(here: Visit, hit_type: str, batch: str, notice: str) -> Page:
+    following = None
+    if here.worker.blocked is None and not here.finished():
+        following = here.market.store.open_hits.accept_next(here.worker.id, hit_type, here.now, batch)
+    if following is None:
+        return redirect(local(f"/work?said={notice}" if notice else "/work"), 303)
+    return redirect(local(f"/work/a/{following}" + ("?said=sent_next" if notice else "")), 303)

@@ -13,20 +13,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hits.server.store.mark import Mark
 from hits.server.store.schema import APPLICATION_ID, STATEMENTS, VERSION
 from rypt.text import PathLike, RyptError
 
 BUSY_SECONDS = 60.0
-CHANGES = "SELECT number FROM changes"
 OVERDUE = """
-    SELECT EXISTS (SELECT 1 FROM assignments WHERE status = 'accepted' AND deadline < :now)
-        OR EXISTS (SELECT 1 FROM assignments WHERE status = 'submitted' AND auto_approval <= :now)
+    SELECT EXISTS (SELECT 1 FROM assignments WHERE AssignmentStatus = 'Accepted' AND Deadline < :now)
+        OR EXISTS (SELECT 1 FROM assignments WHERE AssignmentStatus = 'Submitted' AND AutoApprovalTime <= :now)
 """
-ABANDON = "UPDATE assignments SET status = 'abandoned', ended = deadline WHERE status = 'accepted' AND deadline < :now"
+ABANDON = """
+    UPDATE assignments SET AssignmentStatus = 'Abandoned'
+    WHERE AssignmentStatus = 'Accepted' AND Deadline < :now
+"""
 APPROVE = """
-    UPDATE assignments SET status = 'approved', approved = auto_approval
-    WHERE status = 'submitted' AND auto_approval <= :now
+    UPDATE assignments SET AssignmentStatus = 'Approved', ApprovalTime = AutoApprovalTime
+    WHERE AssignmentStatus = 'Submitted' AND AutoApprovalTime <= :now
 """
 
 
@@ -43,14 +44,9 @@ class MarketFile:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self._idle: list[sqlite3.Connection] = []
-        self._lazy: sqlite3.Connection | None = None
         self._pool_lock = threading.Lock()
-        self._lazy_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._closed = False
-        self._mark = Mark(self.path)
-        if not self.path.exists():
-            self._check_changes(0, self._mark.read())
         self._create_privately()
         with self._errors():
             connection = self._connect()
@@ -62,9 +58,9 @@ class MarketFile:
             self._idle.append(connection)
 
     def _create_privately(self) -> None:
-        """Make the file readable by its owner only: it holds keys. SQLite gives its log the same mode.
+        """Make the file readable by its owner only, because it holds answers. SQLite gives its log the same mode.
 
-        A file that is there is left to SQLite: to open and close it here would end the locks that another connection
+        A file that exists is left to SQLite: to open and close it here would end the locks that another connection
         of this process holds on it.
         """
         try:
@@ -74,7 +70,7 @@ class MarketFile:
         except OSError as error:
             raise MarketFileError(self.path, error.strerror or str(error)) from None
 
-    def _connect(self, synchronous: str = "FULL") -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path,
             timeout=BUSY_SECONDS,
@@ -84,13 +80,12 @@ class MarketFile:
         )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA synchronous = FULL")
         return connection
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Create the tables where there are none; refuse files of others, and files that lost changes."""
-        known = self._mark.read()  # before the file: another process may make a change between the two
-        self._check_changes(db.execute(CHANGES).fetchone()[0] if self._has_tables(db) else 0, known)
+        """Create the tables where there are none; refuse files of other programs."""
+        self._has_tables(db)  # before the file is changed
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -110,25 +105,15 @@ class MarketFile:
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if tables and application != APPLICATION_ID:
-            raise MarketFileError(
-                self.path, "expected a market file, found an SQLite file of another program"
-            )
+            message = "expected a market file, found an SQLite file of another program"
+            raise MarketFileError(self.path, message)
         if tables and version != VERSION:
             raise MarketFileError(self.path, "was made by another version of rypt")
         return bool(tables)
 
-    def _check_changes(self, number: int, known: int) -> None:
-        """Refuse a file that holds fewer changes than were made."""
-        if number < known:
-            message = (
-                f"this file holds {number:,} of {known:,} changes: it, or its log {self.path.name}-wal, was emptied, "
-                f"removed or replaced. Put it back; or, to go on without the rest, remove {self._mark.path.name}"
-            )
-            raise MarketFileError(self.path, message)
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn what SQLite says of the file (full, read-only, damaged) into one line that names it."""
+        """Turn SQLite's errors about the file (full, read-only, damaged) into one line that names it."""
         try:
             yield
         except sqlite3.IntegrityError:
@@ -152,9 +137,9 @@ class MarketFile:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._give_back(connection)
+                self._put_back(connection)
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _put_back(self, connection: sqlite3.Connection) -> None:
         with self._pool_lock:
             if not self._closed:
                 self._idle.append(connection)
@@ -185,45 +170,19 @@ class MarketFile:
                 db.execute(ABANDON, {"now": now})
                 db.execute(APPROVE, {"now": now})
                 yield
-                db.execute("UPDATE changes SET number = number + 1")
-                (number,) = db.execute(CHANGES).fetchone()
                 db.execute("COMMIT")
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
-            self._mark.write(number)
-
-    @contextmanager
-    def noting(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that survives a killed process but not a power cut: cheap, for notes that soon expire."""
-        with self._lazy_lock, self._errors():
-            if self._closed:
-                raise MarketFileError(self.path, "is closed")
-            if self._lazy is None:
-                self._lazy = self._connect("NORMAL")
-            with self._write_lock:
-                self._lazy.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._lazy
-                    self._lazy.execute("COMMIT")
-                except BaseException:
-                    if self._lazy.in_transaction:
-                        self._lazy.execute("ROLLBACK")
-                    raise
 
     def close(self) -> None:
         """Close the file; its write-ahead log is folded into it when the last user is gone."""
-        with self._pool_lock, self._lazy_lock:
+        with self._pool_lock:
             self._closed = True
             idle, self._idle = self._idle, []
-            if self._lazy is not None:
-                idle.append(self._lazy)
-                self._lazy = None
         for connection in idle:
             connection.close()
-        with self._write_lock:
-            self._mark.close()
 
     def __enter__(self) -> Self:
         return self

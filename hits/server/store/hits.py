@@ -4,127 +4,66 @@ A hit's status is not stored but follows from its counts, its expiration and the
 
 - Assignable: it has not expired and has a free place;
 - Unassignable: all places are taken or it expired, and somebody still works on it;
-- Reviewable: nobody works on it and nobody will; Reviewing: the requester has marked it so;
-- Disposed: deleted. Unlike Mechanical Turk, which deletes after 120 days, the local market keeps hits until told.
+- Reviewable: nobody works on it and nobody will;
+- Disposed: deleted, by the requester alone.
 """
 
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
+from hits.records import parse_annotation
 from hits.server.store.base import MarketFile
-from hits.server.store.people import new_id
-from hits.server.store.policies import Policy, keep_policies
-from hits.server.store.records import (
-    Hit,
-    HitProperties,
-    HitStatus,
-    HitType,
-    RefusedError,
-    Requirement,
-    cents,
-    dollars,
-)
+from hits.server.store.records import DAY, Record, RefusedError, Request, new_id
 
-TOKEN_LIFE = 86400
-FEE_STEP = 10  # from this many assignments on a hit costs more, so a smaller hit cannot grow to it
-FREE = "hits.max_assignments - hits.pending - hits.submitted - hits.completed"  # as the index of open hits has it
-STATUS = f"""
+TYPE_COLUMNS = {  # and what a request that leaves one out means
+    "Title": None,
+    "Description": None,
+    "Keywords": "",
+    "Reward": None,
+    "AssignmentDurationInSeconds": None,
+    "AutoApprovalDelayInSeconds": 30 * DAY,
+    "QualificationRequirements": (),
+}
+STATUS = """
     CASE
         WHEN hits.disposed IS NOT NULL THEN 'Disposed'
-        WHEN hits.expiration > :now AND {FREE} > 0 THEN 'Assignable'
-        WHEN hits.pending > 0 THEN 'Unassignable'
-        WHEN hits.reviewing THEN 'Reviewing'
+        WHEN hits.Expiration > :now AND hits.NumberOfAssignmentsAvailable > 0 THEN 'Assignable'
+        WHEN hits.NumberOfAssignmentsPending > 0 THEN 'Unassignable'
         ELSE 'Reviewable'
     END
 """
 HIT_ROWS = f"""
-    SELECT hits.*, {STATUS} AS status, types.number AS type_number, types.title, types.description, types.keywords,
-        types.reward, types.duration, types.auto_approval, types.requirements, types.created AS type_created
-    FROM hits JOIN hit_types AS types ON types.id = hits.hit_type
+    SELECT hits.*, {STATUS} AS HITStatus, {", ".join(f"types.{name}" for name in TYPE_COLUMNS)},
+        hits.HITTypeId AS HITGroupId, 'NotReviewed' AS HITReviewStatus
+    FROM hits JOIN hit_types AS types ON types.HITTypeId = hits.HITTypeId
 """
 
 
-@dataclass(frozen=True, slots=True)
-class NewHit:
-    """What a requester says of one hit, beside its type."""
-
-    question: str
-    lifetime: int
-    max_assignments: int = 1
-    annotation: str | None = None
-    token: str | None = None
-    policies: Mapping[str, Policy] = field(default_factory=dict)
+def read_hit(row: sqlite3.Row) -> Record:
+    return dict(row) | {"QualificationRequirements": json.loads(row["QualificationRequirements"])}
 
 
-def read_properties(row: sqlite3.Row) -> HitProperties:
-    """The properties in a row of hit types or of `HIT_ROWS`."""
-    rules = tuple(Requirement.from_json(rule) for rule in json.loads(row["requirements"]))
-    return HitProperties(
-        row["title"],
-        row["description"],
-        dollars(row["reward"]),
-        row["duration"],
-        row["keywords"],
-        row["auto_approval"],
-        rules,
-    )
-
-
-def read_hit(row: sqlite3.Row) -> Hit:
-    """A row of `HIT_ROWS`."""
-    kind = HitType(row["hit_type"], read_properties(row), row["type_created"])
-    return Hit(
-        row["number"],
-        row["id"],
-        kind,
-        row["question"],
-        row["annotation"],
-        row["max_assignments"],
-        row["created"],
-        row["expiration"],
-        HitStatus(row["status"]),
-        row["pending"],
-        row["submitted"],
-        row["completed"],
-    )
-
-
-def find_hit(db: sqlite3.Connection, hit: str, now: int) -> Hit:
+def find_hit(db: sqlite3.Connection, hit: str, now: int) -> Record:
     """The hit with this id, deleted or not."""
-    row = db.execute(f"{HIT_ROWS} WHERE hits.id = :hit", {"hit": hit, "now": now}).fetchone()
+    row = db.execute(f"{HIT_ROWS} WHERE hits.HITId = :hit", {"hit": hit, "now": now}).fetchone()
     if row is None:
         raise RefusedError("HITDoesNotExist", f"Hit {hit} does not exist.")
     return read_hit(row)
 
 
-def find_type(db: sqlite3.Connection, hit_type: str) -> HitType:
-    """The living hit type with this id."""
-    row = db.execute("SELECT * FROM hit_types WHERE id = ? AND deleted IS NULL", [hit_type]).fetchone()
-    if row is None:
-        raise RefusedError("HITTypeDoesNotExist", f"HITType {hit_type} does not exist.")
-    return HitType(row["id"], read_properties(row), row["created"])
-
-
 def use_token(db: sqlite3.Connection, operation: str, token: str | None, made: str, now: int) -> str | None:
-    """Inside a transaction: note a request token; what it made before, when it was used in the last 24 hours."""
+    """Record a UniqueRequestToken; returns what it made before if it was used in the last 24 hours."""
     if token is None:
         return None
-    row = db.execute(
-        "SELECT made FROM request_tokens WHERE operation = ? AND token = ? AND created > ?",
-        [operation, token, now - TOKEN_LIFE],
-    ).fetchone()
+    sql = "SELECT made FROM request_tokens WHERE operation = ? AND token = ? AND created > ?"
+    row = db.execute(sql, [operation, token, now - DAY]).fetchone()
     if row is not None:
         return str(row[0])
     db.execute("INSERT OR REPLACE INTO request_tokens VALUES (?, ?, ?, ?)", [operation, token, now, made])
     return None
-
-
-def token_used(request: str) -> RefusedError:
-    """The error for a token of an earlier request that changed a hit or paid a bonus."""
-    return RefusedError("DuplicateRequest", f"This UniqueRequestToken was used in request {request}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,58 +72,55 @@ class HitStore:
 
     file: MarketFile
 
-    def find_type(self, hit_type: str, now: int) -> HitType:
-        """The living hit type with this id."""
-        with self.file.reading(now) as db:
-            return find_type(db, hit_type)
-
-    def create_type(self, properties: HitProperties, now: int) -> HitType:
-        """A type with these properties: the one that is there, or a new one."""
+    def create_type(self, request: Request, now: int) -> str:
+        """The id of the type with the properties in a request: an equal one, or a new one."""
         with self.file.writing(now) as db:
-            return self._type_of(db, properties, now)
+            return self._type(db, request)
 
     @staticmethod
-    def _type_of(db: sqlite3.Connection, properties: HitProperties, now: int) -> HitType:
-        key, p = properties.key(), properties
-        row = db.execute("SELECT id FROM hit_types WHERE key = ? AND deleted IS NULL", [key]).fetchone()
+    def _type(db: sqlite3.Connection, request: Request) -> str:
+        values = {name: request.get(name, default) for name, default in TYPE_COLUMNS.items()}
+        values["Reward"] = f"{Decimal(values['Reward']):.2f}"
+        rules = sorted(json.dumps(rule, sort_keys=True) for rule in values["QualificationRequirements"])
+        values["QualificationRequirements"] = f"[{', '.join(rules)}]"
+        same = " AND ".join(f"{name} = :{name}" for name in TYPE_COLUMNS)
+        row = db.execute(f"SELECT HITTypeId FROM hit_types WHERE {same}", values).fetchone()
         if row is not None:
-            return find_type(db, row[0])
-        kind = HitType(new_id(), properties, now)
-        rules, terms = json.dumps([rule.as_json() for rule in p.requirements]), (p.duration, p.auto_approval)
-        db.execute(
-            "INSERT INTO hit_types (id, key, title, description, keywords, reward, duration, auto_approval,"
-            " requirements, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [kind.id, key, p.title, p.description, p.keywords, cents(p.reward), *terms, rules, now],
-        )
-        return kind
+            return str(row[0])
+        hit_type = new_id()
+        columns, places = ", ".join(TYPE_COLUMNS), ", ".join(f":{name}" for name in TYPE_COLUMNS)
+        sql = f"INSERT INTO hit_types (HITTypeId, {columns}) VALUES (:id, {places})"
+        db.execute(sql, {"id": hit_type, **values})
+        return hit_type
 
-    def create(self, kind: HitProperties | str, new: NewHit, now: int) -> Hit:
-        """A new hit of a type given by its id or by its properties; a request token makes one hit a day."""
-        hit = new_id()
+    def create(self, request: Request, now: int) -> Record:
+        """A new hit, of an existing type or with the properties of one; a request token makes one hit a day."""
+        hit, annotation = new_id(), request.get("RequesterAnnotation")
         with self.file.writing(now) as db:
-            made = use_token(db, "hit", new.token, hit, now)
-            if made is not None:
-                raise RefusedError(
-                    "HitAlreadyExists", f"The HIT {made} was already made with this UniqueRequestToken."
-                )
-            hit_type = find_type(db, kind) if isinstance(kind, str) else self._type_of(db, kind, now)
+            existing = use_token(db, "hit", request.get("UniqueRequestToken"), hit, now)
+            if existing is not None:
+                message = f"The HIT {existing} was already made with this UniqueRequestToken."
+                raise RefusedError("HitAlreadyExists", message)
+            hit_type = request.get("HITTypeId") or self._type(db, request)
+            if not db.execute("SELECT 1 FROM hit_types WHERE HITTypeId = ?", [hit_type]).fetchone():
+                raise RefusedError("HITTypeDoesNotExist", f"HITType {hit_type} does not exist.")
             db.execute(
-                "INSERT INTO hits (id, hit_type, annotation, max_assignments, created, expiration, question)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO hits (HITId, HITTypeId, RequesterAnnotation, batch, MaxAssignments, CreationTime,"
+                " Expiration, Question) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     hit,
-                    hit_type.id,
-                    new.annotation,
-                    new.max_assignments,
+                    hit_type,
+                    annotation,
+                    (parse_annotation(annotation or "") or ("",))[0],
+                    request.get("MaxAssignments", 1),
                     now,
-                    now + new.lifetime,
-                    new.question,
+                    now + request["LifetimeInSeconds"],
+                    request["Question"],
                 ],
             )
-            keep_policies(db, hit, new.policies)
             return find_hit(db, hit, now)
 
-    def find(self, hit: str, now: int) -> Hit:
+    def find(self, hit: str, now: int) -> Record:
         """The hit with this id, deleted or not."""
         with self.file.reading(now) as db:
             return find_hit(db, hit, now)
@@ -193,120 +129,80 @@ class HitStore:
         self,
         now: int,
         *,
-        status: HitStatus | None = None,
+        status: str | None = None,
         hit_type: str | None = None,
-        qualification: str | None = None,
         after: int = 0,
         limit: int = -1,
-    ) -> list[Hit]:
+    ) -> list[Record]:
         """Hits that are not deleted, in the order in which they were created, from number ``after`` on."""
-        where = ["hits.disposed IS NULL", "hits.number > :after"]
-        values: dict[str, str | int] = {"now": now, "after": after, "limit": limit}
-        if status is not None:
-            where.append(f"({STATUS}) = :status")
-            values["status"] = status
-        if hit_type is not None:
-            where.append("hits.hit_type = :type")
-            values["type"] = hit_type
-        if qualification is not None:  # the first place of a requirement is its qualification
-            rule = "SELECT json_extract(rule.value, '$[0]') FROM json_each(types.requirements) AS rule"
-            where.append(f":qualification IN ({rule})")
-            values["qualification"] = qualification
+        sql = f"""
+            {HIT_ROWS} WHERE hits.disposed IS NULL AND hits.number > :after
+                AND (:status IS NULL OR {STATUS} = :status) AND (:type IS NULL OR hits.HITTypeId = :type)
+            ORDER BY hits.number LIMIT :limit
+        """
+        values: dict[str, Any] = {
+            "now": now,
+            "status": status,
+            "type": hit_type,
+            "after": after,
+            "limit": limit,
+        }
         with self.file.reading(now) as db:
-            sql = f"{HIT_ROWS} WHERE {' AND '.join(where)} ORDER BY hits.number LIMIT :limit"
             return [read_hit(row) for row in db.execute(sql, values)]
 
     def count_items(self) -> dict[str, int]:
-        """How many hits of each batch of ours were made, deleted ones too, by the batch's id."""
+        """How many items of each batch were published, deleted hits too, by the batch's id."""
+        sql = "SELECT batch, count(DISTINCT RequesterAnnotation) FROM hits WHERE batch <> '' GROUP BY batch"
         with self.file.reading(0) as db:
-            rows = db.execute(
-                "SELECT DISTINCT annotation FROM hits WHERE annotation LIKE 'rypt:%'"
-            ).fetchall()
-        return dict(Counter(batch for (annotation,) in rows for _, batch, _ in [annotation.split(":", 2)]))
+            return {str(row["batch"]): int(row[1]) for row in db.execute(sql)}
 
-    def add_assignments(
-        self, hit: str, more: int, now: int, *, token: str | None = None, request: str = ""
-    ) -> None:
-        """Let more workers do a hit; from fewer than ten it never grows to ten, which would cost more."""
+    def add_assignments(self, request: Request, now: int) -> None:
+        """Let more workers do a hit."""
+        hit = request["HITId"]
         with self.file.writing(now) as db:
-            record = self._kept(db, hit, now)
-            total = record.max_assignments + more
-            if record.max_assignments < FEE_STEP <= total:
-                message = (
-                    f"a hit created with fewer than {FEE_STEP} assignments cannot be extended to {total}"
-                )
-                raise RefusedError("InvalidMaximumAssignmentsIncrease", message)
-            if (earlier := use_token(db, "extend", token, request, now)) is not None:
-                raise token_used(earlier)
-            db.execute("UPDATE hits SET max_assignments = ?, reviewing = 0 WHERE id = ?", [total, hit])
+            self._living(db, hit, now)
+            if use_token(db, "extend", request.get("UniqueRequestToken"), hit, now) is not None:
+                raise RefusedError("DuplicateRequest", f"This UniqueRequestToken has extended {hit} before.")
+            sql = "UPDATE hits SET MaxAssignments = MaxAssignments + ? WHERE HITId = ?"
+            db.execute(sql, [request["NumberOfAdditionalAssignments"], hit])
 
     def set_expiration(self, hit: str, expiration: int, now: int) -> None:
         """Move the end of a hit's life; a time in the past ends it at once. Accepted assignments keep their time."""
         with self.file.writing(now) as db:
-            self._kept(db, hit, now)
-            db.execute(
-                "UPDATE hits SET expiration = :at, paused = NULL, reviewing = reviewing AND :at <= :now"
-                " WHERE id = :hit",
-                {"at": expiration, "now": now, "hit": hit},
-            )
+            self._living(db, hit, now)
+            db.execute("UPDATE hits SET Expiration = ?, paused = NULL WHERE HITId = ?", [expiration, hit])
 
     def pause(self, batch: str, now: int) -> int:
-        """Let nobody begin hits of a batch until it goes on; the number of hits. What is under way keeps its time."""
+        """Let nobody begin hits of a batch until it is resumed; the number of hits. Accepted ones keep their time."""
+        sql = """
+            UPDATE hits SET paused = Expiration - :now, Expiration = :now
+            WHERE disposed IS NULL AND paused IS NULL AND Expiration > :now AND batch = :batch AND batch <> ''
+        """
         with self.file.writing(now) as db:
-            return db.execute(
-                "UPDATE hits SET paused = expiration - :now, expiration = :now WHERE disposed IS NULL"
-                " AND paused IS NULL AND expiration > :now AND annotation GLOB :ours",
-                {"now": now, "ours": f"rypt:{batch}:*"},
-            ).rowcount
+            return db.execute(sql, {"now": now, "batch": batch}).rowcount
 
-    def go_on(self, batch: str, now: int) -> int:
+    def resume(self, batch: str, now: int) -> int:
         """Open the hits of a paused batch for as long as they were open when it was paused; the number of hits."""
+        sql = """
+            UPDATE hits SET Expiration = :now + paused, paused = NULL
+            WHERE disposed IS NULL AND paused IS NOT NULL AND batch = :batch
+        """
         with self.file.writing(now) as db:
-            return db.execute(
-                "UPDATE hits SET expiration = :now + paused, paused = NULL WHERE disposed IS NULL"
-                " AND paused IS NOT NULL AND annotation GLOB :ours",
-                {"now": now, "ours": f"rypt:{batch}:*"},
-            ).rowcount
-
-    def set_type(self, hit: str, hit_type: str, now: int) -> None:
-        """Give a hit the properties of another type; assignments under way keep the deadline they were given."""
-        with self.file.writing(now) as db:
-            self._kept(db, hit, now)
-            db.execute("UPDATE hits SET hit_type = ? WHERE id = ?", [find_type(db, hit_type).id, hit])
-
-    def set_reviewing(self, hit: str, reviewing: bool, now: int) -> None:
-        """Reviewable → Reviewing, or back."""
-        expected = HitStatus.REVIEWABLE if reviewing else HitStatus.REVIEWING
-        with self.file.writing(now) as db:
-            record = find_hit(db, hit, now)
-            if record.status is not expected:
-                raise wrong_state(record, expected)
-            db.execute("UPDATE hits SET reviewing = ? WHERE id = ?", [reviewing, hit])
+            return db.execute(sql, {"now": now, "batch": batch}).rowcount
 
     def delete(self, hit: str, now: int) -> None:
         """Dispose of a reviewable hit all of whose submitted assignments were approved or rejected."""
         with self.file.writing(now) as db:
             record = find_hit(db, hit, now)
-            if record.status is not HitStatus.REVIEWABLE:
-                raise wrong_state(record, HitStatus.REVIEWABLE)
-            if record.submitted:
-                message = (
-                    f"This HIT {hit} has {record.submitted} submitted assignments to approve or reject first."
-                )
+            if record["HITStatus"] != "Reviewable":
+                state = f"currently in the state '{record['HITStatus']}'; this operation needs 'Reviewable'"
+                raise RefusedError("InvalidHITState", f"This HIT {hit} is {state}.")
+            if record["submitted"]:
+                message = f"This HIT {hit} has {record['submitted']} submitted assignments to review first."
                 raise RefusedError("InvalidHITState", message)
-            db.execute("UPDATE hits SET disposed = ? WHERE id = ?", [now, hit])
+            db.execute("UPDATE hits SET disposed = ? WHERE HITId = ?", [now, hit])
 
     @staticmethod
-    def _kept(db: sqlite3.Connection, hit: str, now: int) -> Hit:
-        record = find_hit(db, hit, now)
-        if record.status is HitStatus.DISPOSED:
+    def _living(db: sqlite3.Connection, hit: str, now: int) -> None:
+        if find_hit(db, hit, now)["HITStatus"] == "Disposed":
             raise RefusedError("InvalidHITState", f"This HIT {hit} is deleted (Disposed).")
-        return record
-
-
-def wrong_state(hit: Hit, expected: HitStatus) -> RefusedError:
-    """The error for a step that a hit in its state cannot take."""
-    message = (
-        f"This HIT {hit.id} is currently in the state '{hit.status}'; this operation needs '{expected}'."
-    )
-    return RefusedError("InvalidHITState", message)

@@ -1,218 +1,325 @@
-"""Qualification types, and workers' values of them."""
+"""Qualifications: their types, workers' values of them, and tests with an answer key, which are scored at once.
 
+Where workers live and how much of their work was approved are qualifications that the market itself keeps. The hit
+that requires a test decides whether its score is enough. A type with a retry delay allows a second try, and no more,
+so that nobody learns a test by heart.
+"""
+
+import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from operator import eq, ge, gt, le, lt, ne
+from xml.etree.ElementTree import Element
 
+from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.base import MarketFile
-from hits.server.store.people import find_worker, leave_message, new_id
-from hits.server.store.records import Locale, Qualification, QualificationType, RefusedError
-from hits.server.store.requirements import SYSTEM_TYPES, worker_value
+from hits.server.store.people import find_worker, leave_message
+from hits.server.store.records import Record, RefusedError, Request, Worker, new_id
 
-TYPE_COLUMNS = (
-    "name",
-    "description",
-    "keywords",
-    "active",
-    "retry_delay",
-    "test",
-    "answer_key",
-    "test_duration",
-    "auto_granted",
-    "auto_granted_value",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class NewQualificationType:
-    """What a requester says of a qualification type."""
-
-    name: str
-    description: str
-    keywords: str = ""
-    active: bool = True
-    retry_delay: int | None = None
-    test: str | None = None
-    answer_key: str | None = None
-    test_duration: int | None = None
-    auto_granted: bool = False
-    auto_granted_value: int = 1
+MAX_TRIES = 2
+LATE_SECONDS = 60  # for a test's answers on their way
+TYPE_COLUMNS = {  # and what a request that leaves one out means
+    "Name": None,
+    "Description": None,
+    "Keywords": None,
+    "QualificationTypeStatus": None,
+    "RetryDelayInSeconds": None,
+    "Test": None,
+    "AnswerKey": None,
+    "TestDurationInSeconds": None,
+    "AutoGranted": False,
+    "AutoGrantedValue": 1,
+}
+COMPARATORS = {
+    "LessThan": lt,
+    "LessThanOrEqualTo": le,
+    "GreaterThan": gt,
+    "GreaterThanOrEqualTo": ge,
+    "EqualTo": eq,
+    "NotEqualTo": ne,
+}
 
 
-def read_type(row: sqlite3.Row) -> QualificationType:
-    """A row of qualification types."""
-    return QualificationType(
-        row["number"],
-        row["id"],
-        row["name"],
-        row["description"],
-        row["keywords"],
-        bool(row["active"]),
-        row["created"],
-        row["retry_delay"],
-        row["test"],
-        row["answer_key"],
-        row["test_duration"],
-        bool(row["auto_granted"]),
-        row["auto_granted_value"],
-    )
+def _system_type(kind: str, name: str, description: str) -> Record:
+    return {
+        "number": 0,
+        "QualificationTypeId": kind,
+        "Name": name,
+        "Description": description,
+        "QualificationTypeStatus": "Active",
+        "CreationTime": 0,
+        "IsRequestable": False,
+        "AutoGranted": False,
+    }
 
 
-def find_qualification_type(db: sqlite3.Connection, kind: str) -> QualificationType:
-    """The system's or the requester's qualification type with this id."""
+SYSTEM_TYPES = {
+    LOCALE: _system_type(LOCALE, "Worker_Locale", "The country in which the worker lives"),
+    PERCENT_APPROVED: _system_type(
+        PERCENT_APPROVED,
+        "Worker_PercentAssignmentsApproved",
+        "The share of the worker's reviewed assignments that were approved, in percent, rounded down",
+    ),
+}
+
+
+def find_type(db: sqlite3.Connection, kind: str) -> Record:
+    """A qualification type of the market itself or of the requester."""
     if kind in SYSTEM_TYPES:
         return SYSTEM_TYPES[kind]
-    row = db.execute("SELECT * FROM qualification_types WHERE id = ? AND deleted IS NULL", [kind]).fetchone()
+    row = db.execute("SELECT * FROM qualification_types WHERE QualificationTypeId = ?", [kind]).fetchone()
     if row is None:
         raise RefusedError("QualificationTypeDoesNotExist", f"QualificationType {kind} does not exist.")
     return read_type(row)
 
 
-def own_type(db: sqlite3.Connection, kind: str) -> QualificationType:
-    """A qualification type that the requester made, not one of the system."""
-    record = find_qualification_type(db, kind)
-    if record.system:
-        raise RefusedError(
-            "PermissionDeniedException", f"{record.name} is kept by the market and cannot be changed."
+def read_type(row: sqlite3.Row) -> Record:
+    record = dict(row) | {"AutoGranted": bool(row["AutoGranted"])}
+    return record | {"IsRequestable": bool(row["Test"] or row["AutoGranted"])}
+
+
+def meets(rule: Record, value: int | str | None) -> bool:
+    """Whether a worker's value (a country, for `LOCALE`) passes; without a value only DoesNotExist passes.
+
+    >>> rule = {"Comparator": "In", "LocaleValues": [{"Country": "US"}, {"Country": "DE"}]}
+    >>> meets(rule, "DE"), meets(rule, "FR"), meets(rule, None)
+    (True, False, False)
+    >>> meets({"Comparator": "GreaterThanOrEqualTo", "IntegerValues": [80]}, 80)
+    True
+    """
+    comparator = rule["Comparator"]
+    if comparator in ("Exists", "DoesNotExist"):
+        return (value is None) is (comparator == "DoesNotExist")
+    expected = rule.get("IntegerValues") or [place["Country"] for place in rule["LocaleValues"]]
+    if value is None:
+        return False
+    if comparator in ("In", "NotIn"):
+        return (value in expected) is (comparator == "In")
+    return bool(COMPARATORS[comparator](value, expected[0]))
+
+
+def unmet(db: sqlite3.Connection, worker: Worker, rules: Iterable[Record]) -> list[Record]:
+    """The requirements that keep a worker from accepting a hit."""
+    return [rule for rule in rules if not meets(rule, _value(db, worker, rule["QualificationTypeId"]))]
+
+
+def _value(db: sqlite3.Connection, worker: Worker, kind: str) -> int | str | None:
+    """The approval rate of a worker without reviewed work is 100, so that beginners may begin."""
+    if kind == LOCALE:
+        return worker.country
+    if kind == PERCENT_APPROVED:
+        sql = "SELECT count(*) FROM assignments WHERE WorkerId = ? AND AssignmentStatus = ?"
+        approved, rejected = (
+            int(db.execute(sql, [worker.id, status]).fetchone()[0]) for status in ("Approved", "Rejected")
         )
-    return record
+        return 100 * approved // (approved + rejected) if approved + rejected else 100
+    sql = "SELECT IntegerValue FROM qualifications WHERE QualificationTypeId = ? AND WorkerId = ?"
+    row = db.execute(sql, [kind, worker.id]).fetchone()
+    return None if row is None else int(row[0])
 
 
-def give(db: sqlite3.Connection, kind: str, worker: str, value: int | None, now: int) -> None:
-    """Inside a transaction: the worker has this value from now on."""
-    db.execute(
-        "INSERT INTO qualifications (type, worker, value, granted) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (type, worker) DO UPDATE SET"
-        " value = excluded.value, granted = excluded.granted, status = 'Granted'",
-        [kind, worker, value, now],
-    )
+def _give(db: sqlite3.Connection, kind: str, worker: str, value: int, now: int) -> None:
+    db.execute("INSERT OR REPLACE INTO qualifications VALUES (?, ?, ?, ?)", [kind, worker, value, now])
 
 
 @dataclass(frozen=True, slots=True)
 class QualificationStore:
-    """Qualification types, and workers' values of them."""
+    """Qualification types, workers' values of them, and tries at tests."""
 
     file: MarketFile
 
-    def create_type(self, new: NewQualificationType, now: int) -> QualificationType:
-        """A new type; its name is unique among those that are not deleted."""
+    def create_type(self, request: Request, now: int) -> Record:
+        """A new type under a new name."""
         kind = new_id()
+        values = {name: request.get(name, default) for name, default in TYPE_COLUMNS.items()}
         with self.file.writing(now) as db:
-            row = db.execute(
-                "SELECT id FROM qualification_types WHERE name = ? AND deleted IS NULL", [new.name]
-            ).fetchone()
+            sql = "SELECT QualificationTypeId FROM qualification_types WHERE Name = ?"
+            row = db.execute(sql, [values["Name"]]).fetchone()
             if row is not None:
                 message = f"You have already created a QualificationType with this name: {row[0]}."
                 raise RefusedError("QualificationTypeAlreadyExists", message)
             db.execute(
-                f"INSERT INTO qualification_types (id, created, {', '.join(TYPE_COLUMNS)})"
-                f" VALUES (?, ?, {', '.join('?' * len(TYPE_COLUMNS))})",
-                [kind, now, *(getattr(new, column) for column in TYPE_COLUMNS)],
+                f"INSERT INTO qualification_types (QualificationTypeId, CreationTime, {', '.join(values)})"
+                f" VALUES (?, ?, {', '.join('?' * len(values))})",
+                [kind, now, *values.values()],
             )
-            return find_qualification_type(db, kind)
+            return find_type(db, kind)
 
-    def update_type(
-        self, kind: str, changes: Mapping[str, str | int | bool | None], now: int
-    ) -> QualificationType:
-        """Change columns of a type; a type with a test never becomes one that is granted without it."""
-        with self.file.writing(now) as db:
-            old = own_type(db, kind)
-            if changes.get("auto_granted") and (old.test or changes.get("test")):
-                message = "a QualificationType with a Test cannot be AutoGranted"
-                raise RefusedError("AWS.ParameterValidationFailed", message)
-            if unknown := set(changes) - set(TYPE_COLUMNS):
-                raise ValueError(f"no columns {unknown}")
-            sets = ", ".join(f"{column} = ?" for column in changes)
-            if sets:
-                db.execute(f"UPDATE qualification_types SET {sets} WHERE id = ?", [*changes.values(), kind])
-            return find_qualification_type(db, kind)
-
-    def delete_type(self, kind: str, now: int) -> None:
-        """Delete a type and the hit types that need it; values given before stay, hits under way go on."""
-        with self.file.writing(now) as db:
-            own_type(db, kind)
-            db.execute("UPDATE qualification_types SET deleted = ? WHERE id = ?", [now, kind])
-            db.execute(
-                "UPDATE qualification_requests SET status = 'rejected', reason = 'the qualification was deleted'"
-                " WHERE type = ? AND status IN ('started', 'pending')",
-                [kind],
-            )
-            db.execute(
-                "UPDATE hit_types SET deleted = ? WHERE deleted IS NULL"
-                " AND ? IN (SELECT json_extract(rule.value, '$[0]') FROM json_each(requirements) AS rule)",
-                [now, kind],
-            )
-
-    def find_type(self, kind: str) -> QualificationType:
-        """The type with this id."""
+    def find_type(self, kind: str) -> Record:
         with self.file.reading(0) as db:
-            return find_qualification_type(db, kind)
+            return find_type(db, kind)
 
-    def types(self, query: str = "", *, after: int = 0, limit: int = -1) -> list[QualificationType]:
+    def types(self, query: str = "", *, after: int = 0, limit: int = -1) -> list[Record]:
         """The requester's own types whose name, description or keywords contain the query."""
+        sql = """
+            SELECT * FROM qualification_types WHERE number > ?
+                AND instr(lower(Name || char(10) || Description || char(10) || coalesce(Keywords, '')), lower(?))
+            ORDER BY number LIMIT ?
+        """
         with self.file.reading(0) as db:
-            rows = db.execute(
-                "SELECT * FROM qualification_types WHERE deleted IS NULL AND number > ?"
-                " AND instr(lower(name || char(10) || description || char(10) || keywords), lower(?))"
-                " ORDER BY number LIMIT ?",
-                [after, query, limit],
-            )
-            return [read_type(row) for row in rows]
+            return [read_type(row) for row in db.execute(sql, [after, query, limit])]
 
-    def grant(self, kind: str, worker: str, value: int | None, now: int, *, notify: bool = False) -> None:
+    def give(self, kind: str, worker: str, value: int, now: int, *, notify: bool = False) -> None:
         """Give a worker a qualification, with a message if wanted."""
         with self.file.writing(now) as db:
-            record = own_type(db, kind)
-            find_worker(db, worker)
-            give(db, kind, worker, value, now)
+            record = self._own_type(db, kind)
+            _give(db, kind, find_worker(db, worker).id, value, now)
             if notify:
-                leave_message(
-                    db, worker, f"You have a new qualification: {record.name}", record.description, now
-                )
+                subject = f"You have a new qualification: {record['Name']}"
+                leave_message(db, worker, subject, record["Description"], now)
 
-    def revoke(self, kind: str, worker: str, reason: str | None, now: int) -> None:
+    def take_back(self, kind: str, worker: str, reason: str | None, now: int) -> None:
         """Take a qualification back; the worker finds the reason among the messages."""
         with self.file.writing(now) as db:
-            record = own_type(db, kind)
-            find_worker(db, worker)
-            changed = db.execute(
-                "UPDATE qualifications SET status = 'Revoked' WHERE type = ? AND worker = ? AND status = 'Granted'",
-                [kind, worker],
-            )
-            if not changed.rowcount:
+            record = self._own_type(db, kind)
+            sql = "DELETE FROM qualifications WHERE QualificationTypeId = ? AND WorkerId = ?"
+            if not db.execute(sql, [kind, find_worker(db, worker).id]).rowcount:
                 message = f"The worker {worker} does not have the qualification {kind}."
                 raise RefusedError("QualificationDoesNotExist", message)
             if reason:
-                leave_message(db, worker, f"Your qualification {record.name} was revoked", reason, now)
+                subject = f"Your qualification {record['Name']} was revoked"
+                leave_message(db, worker, subject, reason, now)
 
-    def find(self, kind: str, worker: str, now: int) -> Qualification:
-        """A worker's value, of the system's types too."""
-        with self.file.reading(now) as db:
-            record, person = find_qualification_type(db, kind), find_worker(db, worker)
-            if record.system:
-                value = worker_value(db, person, kind)
-                if value is not None:
-                    place = value if isinstance(value, Locale) else None
-                    number = None if isinstance(value, Locale) else value
-                    return Qualification(0, kind, worker, number, person.created, "Granted", place)
+    def ask(self, worker: str, kind: str, now: int) -> None:
+        """What a worker does to get a qualification: it is granted at once, or its test begins."""
+        with self.file.writing(now) as db:
+            person, record = find_worker(db, worker), self._own_type(db, kind)
+            if person.blocked is not None or record["QualificationTypeStatus"] != "Active":
+                message = f"{record['Name']} cannot be requested now."
+                raise RefusedError("InvalidQualificationTypeState", message)
+            if record["AutoGranted"]:
+                _give(db, kind, worker, record["AutoGrantedValue"], now)
+            elif record["Test"]:
+                self._start_test(db, worker, record, now)
             else:
-                row = db.execute(
-                    "SELECT * FROM qualifications WHERE type = ? AND worker = ?", [kind, worker]
-                ).fetchone()
-                if row is not None:
-                    return Qualification(*row)
-        raise RefusedError(
-            "QualificationDoesNotExist", f"The worker {worker} does not have the qualification {kind}."
+                message = f"{record['Name']} is given by the requester alone."
+                raise RefusedError("PermissionDeniedException", message)
+
+    @staticmethod
+    def _own_type(db: sqlite3.Connection, kind: str) -> Record:
+        record = find_type(db, kind)
+        if kind in SYSTEM_TYPES:
+            message = f"{record['Name']} is kept by the market and cannot be changed."
+            raise RefusedError("PermissionDeniedException", message)
+        return record
+
+    @staticmethod
+    def _start_test(db: sqlite3.Connection, worker: str, kind: Record, now: int) -> None:
+        tries = _tries(db, worker, kind, now)
+        if not tries:
+            wait = 0
+        elif tries[-1]["open"]:
+            return
+        elif kind["RetryDelayInSeconds"] is None or len(tries) >= MAX_TRIES:
+            message = f"{kind['Name']} cannot be requested again."
+            raise RefusedError("QualificationTypeDoesNotAllowRetake", message)
+        else:
+            wait = (tries[-1]["submitted"] or tries[-1]["started"]) + kind["RetryDelayInSeconds"] - now
+        if wait > 0:
+            message = f"Try {kind['Name']} again in {wait} seconds."
+            raise RefusedError("QualificationTypeRetryDelayNotElapsed", message)
+        db.execute(
+            "INSERT INTO test_tries (id, QualificationTypeId, WorkerId, started) VALUES (?, ?, ?, ?)",
+            [new_id(), kind["QualificationTypeId"], worker, now],
         )
 
-    def all(
-        self, kind: str, *, status: str = "Granted", after: int = 0, limit: int = -1
-    ) -> list[Qualification]:
-        """All workers' values of a type, granted or revoked."""
-        with self.file.reading(0) as db:
-            own_type(db, kind)
-            rows = db.execute(
-                "SELECT * FROM qualifications WHERE type = ? AND status = ? AND number > ? ORDER BY number LIMIT ?",
-                [kind, status, after, limit],
-            )
-            return [Qualification(*row) for row in rows]
+    def tries(self, worker: str, kind: str, now: int) -> list[Record]:
+        """A worker's tries at a test, the oldest first; the last one may be ``open``."""
+        with self.file.reading(now) as db:
+            return _tries(db, worker, find_type(db, kind), now)
+
+    def submit_test(self, try_id: str, worker: str, answers: Mapping[str, str], now: int) -> None:
+        """Score a test's answers (question → selections, joined with ``|``); the score is the worker's value."""
+        with self.file.writing(now) as db:
+            sql = "SELECT * FROM test_tries WHERE id = ? AND WorkerId = ?"
+            row = db.execute(sql, [try_id, worker]).fetchone()
+            if row is None:
+                message = f"There is no try {try_id} at a test."
+                raise RefusedError("QualificationRequestDoesNotExist", message)
+            kind = find_type(db, row["QualificationTypeId"])
+            stored = json.dumps(dict(answers), ensure_ascii=False)
+            if row["answers"] == stored:
+                return
+            if not _is_open(row, kind, now):
+                message = "The test was handed in before, or its time is over."
+                raise RefusedError("InvalidQualificationRequestState", message)
+            value = score_test(kind["AnswerKey"], answers)
+            sql = "UPDATE test_tries SET submitted = ?, answers = ?, value = ? WHERE id = ?"
+            db.execute(sql, [now, stored, value, try_id])
+            _give(db, kind["QualificationTypeId"], worker, value, now)
+
+
+def _tries(db: sqlite3.Connection, worker: str, kind: Record, now: int) -> list[Record]:
+    sql = "SELECT * FROM test_tries WHERE WorkerId = ? AND QualificationTypeId = ? ORDER BY number"
+    rows = db.execute(sql, [worker, kind["QualificationTypeId"]])
+    return [dict(row) | {"open": _is_open(row, kind, now)} for row in rows]
+
+
+def _is_open(row: sqlite3.Row, kind: Record, now: int) -> bool:
+    in_time = now <= row["started"] + kind["TestDurationInSeconds"] + LATE_SECONDS
+    return row["submitted"] is None and in_time
+
+
+def read_answer_key(text: str) -> Element:
+    """An AnswerKey, checked so far that `score_test` can use it."""
+    root = parse_xml(text)
+    if local_name(root) != "AnswerKey" or not root.findall("{*}Question"):
+        raise XmlError(f"expected an AnswerKey with questions, got <{local_name(root)}>")
+    _score(root, {})
+    return root
+
+
+def score_test(answer_key: str, answers: Mapping[str, str]) -> int:
+    """The qualification's value for a worker's answers (question → selections joined with ``|``).
+
+    Each question adds the score of the option whose selections are exactly the worker's, or its default score. The
+    value is the sum, or its percentage of a maximum.
+
+    >>> key = '''<AnswerKey><Question><QuestionIdentifier>q1</QuestionIdentifier><AnswerOption>
+    ... <SelectionIdentifier>a</SelectionIdentifier><AnswerScore>1</AnswerScore></AnswerOption></Question>
+    ... <QualificationValueMapping><PercentageMapping><MaximumSummedScore>3</MaximumSummedScore></PercentageMapping>
+    ... </QualificationValueMapping></AnswerKey>'''
+    >>> score_test(key, {"q1": "a"}), score_test(key, {"q1": "b"})
+    (33, 0)
+    """
+    return _score(read_answer_key(answer_key), answers)
+
+
+def _score(root: Element, answers: Mapping[str, str]) -> int:
+    total = sum((_question_score(question, answers) for question in root.findall("{*}Question")), Decimal(0))
+    mapping = root.find("{*}QualificationValueMapping")
+    if mapping is not None:
+        percentage = mapping.find("{*}PercentageMapping")
+        if percentage is None:
+            raise XmlError("expected a PercentageMapping in the QualificationValueMapping")
+        maximum = _number(percentage, "MaximumSummedScore")
+        if maximum <= 0:
+            raise XmlError(f"expected a MaximumSummedScore above 0, got {maximum}")
+        total = 100 * total / maximum
+    return int(total.quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def _question_score(question: Element, answers: Mapping[str, str]) -> Decimal:
+    chosen = set(filter(None, answers.get(child_text(question, "QuestionIdentifier"), "").split("|")))
+    score = Decimal(0) if question.find("{*}DefaultScore") is None else _number(question, "DefaultScore")
+    for option in question.findall("{*}AnswerOption"):
+        option_score = _number(option, "AnswerScore")
+        if chosen == {
+            (selection.text or "").strip() for selection in option.findall("{*}SelectionIdentifier")
+        }:
+            score = option_score
+    return score
+
+
+def _number(parent: Element, name: str) -> Decimal:
+    text = child_text(parent, name)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise XmlError(f"expected a number in {name}, got {text!r}") from None
+    if not number.is_finite() or abs(number) > 1_000_000_000:
+        raise XmlError(f"expected a number below a billion in {name}, got {text!r}")
+    return number

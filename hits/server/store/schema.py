@@ -1,5 +1,9 @@
 """The tables of a market file.
 
+Columns in capitals are members of the protocol under the protocol's names, so rows are answers to a requester as they
+are; the others are the market's own. Times are whole seconds since 1970, money is whole cents (``Reward`` is text, as
+the protocol has it).
+
 What must never happen is refused here, not only in the code above: an assignment over the maximum (a CHECK on counts
 that triggers keep), a second assignment of one worker (a unique index), a step back in an assignment's life, a second
 or a changed answer (a primary key and triggers).
@@ -12,101 +16,87 @@ PEOPLE = (
     """
     CREATE TABLE workers (
         number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
+        WorkerId TEXT NOT NULL UNIQUE,
         name TEXT NOT NULL CHECK (name <> ''),
-        source TEXT NOT NULL,
-        external_id TEXT NOT NULL,
+        source TEXT NOT NULL,  -- 'invitation', or 'link' for the shared link
+        external_id TEXT NOT NULL,  -- the name invited, or the recruiting service's id
         created INTEGER NOT NULL,
         consented INTEGER,
         country TEXT,
-        subdivision TEXT,
-        adult INTEGER NOT NULL DEFAULT 0 CHECK (adult IN (0, 1)),
-        approved_before INTEGER NOT NULL DEFAULT 0 CHECK (approved_before >= 0),
-        rejected_before INTEGER NOT NULL DEFAULT 0 CHECK (rejected_before >= 0),
+        blocked TEXT,  -- the reason
         UNIQUE (source, external_id)
     )
     """,
     """
     CREATE TABLE invitations (
         token_hash TEXT PRIMARY KEY,
-        worker TEXT NOT NULL REFERENCES workers (id),
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
         created INTEGER NOT NULL,
         revoked INTEGER
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX invitations_of_worker ON invitations (worker)",
-    """
-    CREATE TABLE blocks (
-        number INTEGER PRIMARY KEY,
-        worker TEXT NOT NULL UNIQUE REFERENCES workers (id),
-        reason TEXT NOT NULL,
-        created INTEGER NOT NULL
-    )
-    """,
+    "CREATE INDEX invitations_of_worker ON invitations (WorkerId)",
     """
     CREATE TABLE messages (
         number INTEGER PRIMARY KEY,
-        worker TEXT NOT NULL REFERENCES workers (id),
-        subject TEXT NOT NULL,
-        text TEXT NOT NULL,
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
+        Subject TEXT NOT NULL,
+        MessageText TEXT NOT NULL,
         created INTEGER NOT NULL,
         seen INTEGER
     )
     """,
-    "CREATE INDEX messages_of_worker ON messages (worker, number)",
+    "CREATE INDEX messages_of_worker ON messages (WorkerId, number)",
     """
-    CREATE TABLE signatures (
-        signature TEXT NOT NULL,
-        attempt TEXT NOT NULL,
-        seen INTEGER NOT NULL,
-        expires INTEGER NOT NULL,
-        connection TEXT NOT NULL DEFAULT '',
-        PRIMARY KEY (signature, attempt)
+    CREATE TABLE trained (
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
+        batch TEXT NOT NULL,
+        finished INTEGER NOT NULL,
+        PRIMARY KEY (WorkerId, batch)
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX signatures_by_expiry ON signatures (expires)",
 )
 
 HITS = (
     """
     CREATE TABLE hit_types (
         number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        key TEXT NOT NULL,
-        title TEXT NOT NULL,
-        description TEXT NOT NULL,
-        keywords TEXT NOT NULL,
-        reward INTEGER NOT NULL CHECK (reward >= 0),
-        duration INTEGER NOT NULL CHECK (duration > 0),
-        auto_approval INTEGER NOT NULL CHECK (auto_approval >= 0),
-        requirements TEXT NOT NULL,
-        created INTEGER NOT NULL,
-        deleted INTEGER
+        HITTypeId TEXT NOT NULL UNIQUE,
+        Title TEXT NOT NULL,
+        Description TEXT NOT NULL,
+        Keywords TEXT NOT NULL,
+        Reward TEXT NOT NULL,
+        AssignmentDurationInSeconds INTEGER NOT NULL CHECK (AssignmentDurationInSeconds > 0),
+        AutoApprovalDelayInSeconds INTEGER NOT NULL CHECK (AutoApprovalDelayInSeconds >= 0),
+        QualificationRequirements TEXT NOT NULL,  -- JSON
+        UNIQUE (Title, Description, Keywords, Reward, AssignmentDurationInSeconds, AutoApprovalDelayInSeconds,
+            QualificationRequirements)
     )
     """,
-    "CREATE UNIQUE INDEX living_hit_types ON hit_types (key) WHERE deleted IS NULL",
     """
     CREATE TABLE hits (
         number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        hit_type TEXT NOT NULL REFERENCES hit_types (id),
-        annotation TEXT,
-        max_assignments INTEGER NOT NULL CHECK (max_assignments > 0),
-        created INTEGER NOT NULL,
-        expiration INTEGER NOT NULL,
-        reviewing INTEGER NOT NULL DEFAULT 0 CHECK (reviewing IN (0, 1)),
-        disposed INTEGER,
-        pending INTEGER NOT NULL DEFAULT 0 CHECK (pending >= 0),
-        submitted INTEGER NOT NULL DEFAULT 0 CHECK (submitted >= 0),
-        completed INTEGER NOT NULL DEFAULT 0 CHECK (completed >= 0),
-        question TEXT NOT NULL,
+        HITId TEXT NOT NULL UNIQUE,
+        HITTypeId TEXT NOT NULL REFERENCES hit_types (HITTypeId),
+        RequesterAnnotation TEXT,
+        batch TEXT NOT NULL,  -- of RequesterAnnotation, empty for hits of other programs
+        MaxAssignments INTEGER NOT NULL CHECK (MaxAssignments > 0),
+        CreationTime INTEGER NOT NULL,
+        Expiration INTEGER NOT NULL,
         paused INTEGER,  -- the seconds that were left when it was paused
-        CHECK (pending + submitted + completed <= max_assignments)
+        disposed INTEGER,
+        NumberOfAssignmentsPending INTEGER NOT NULL DEFAULT 0 CHECK (NumberOfAssignmentsPending >= 0),
+        submitted INTEGER NOT NULL DEFAULT 0 CHECK (submitted >= 0),  -- and not reviewed
+        NumberOfAssignmentsCompleted INTEGER NOT NULL DEFAULT 0 CHECK (NumberOfAssignmentsCompleted >= 0),
+        NumberOfAssignmentsAvailable INTEGER AS (
+            MaxAssignments - NumberOfAssignmentsPending - submitted - NumberOfAssignmentsCompleted
+        ) STORED CHECK (NumberOfAssignmentsAvailable >= 0),
+        Question TEXT NOT NULL
     )
     """,
     """
-    CREATE INDEX open_hits ON hits (number, expiration, hit_type, id)
-    WHERE disposed IS NULL AND max_assignments - pending - submitted - completed > 0
+    CREATE INDEX open_hits ON hits (number, Expiration, HITTypeId, batch, HITId)
+    WHERE disposed IS NULL AND NumberOfAssignmentsAvailable > 0
     """,
     """
     CREATE TABLE request_tokens (
@@ -123,46 +113,49 @@ ASSIGNMENTS = (
     """
     CREATE TABLE assignments (
         number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        hit TEXT NOT NULL REFERENCES hits (id),
-        worker TEXT NOT NULL REFERENCES workers (id),
-        status TEXT NOT NULL DEFAULT 'accepted'
-            CHECK (status IN ('accepted', 'returned', 'abandoned', 'submitted', 'approved', 'rejected')),
-        reward INTEGER NOT NULL CHECK (reward >= 0),
-        accepted INTEGER NOT NULL,
-        deadline INTEGER NOT NULL,
-        ended INTEGER,
-        submitted INTEGER,
-        auto_approval INTEGER,
-        approved INTEGER,
-        rejected INTEGER,
-        feedback TEXT,
-        seen INTEGER,
-        CHECK ((status IN ('submitted', 'approved', 'rejected')) = (submitted IS NOT NULL)),
-        CHECK ((submitted IS NULL) = (auto_approval IS NULL)),
-        CHECK ((status = 'approved') = (approved IS NOT NULL)),
-        CHECK (status <> 'rejected' OR rejected IS NOT NULL)
+        AssignmentId TEXT NOT NULL UNIQUE,
+        HITId TEXT NOT NULL REFERENCES hits (HITId),
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
+        AssignmentStatus TEXT NOT NULL DEFAULT 'Accepted' CHECK (
+            AssignmentStatus IN ('Accepted', 'Returned', 'Abandoned', 'Submitted', 'Approved', 'Rejected')
+        ),
+        reward INTEGER NOT NULL CHECK (reward >= 0),  -- in cents, as it was promised
+        AcceptTime INTEGER NOT NULL,
+        Deadline INTEGER NOT NULL,
+        SubmitTime INTEGER,
+        AutoApprovalTime INTEGER,
+        ApprovalTime INTEGER,
+        RejectionTime INTEGER,
+        RequesterFeedback TEXT,
+        CHECK ((AssignmentStatus IN ('Submitted', 'Approved', 'Rejected')) = (SubmitTime IS NOT NULL)),
+        CHECK ((SubmitTime IS NULL) = (AutoApprovalTime IS NULL)),
+        CHECK ((AssignmentStatus = 'Approved') = (ApprovalTime IS NOT NULL)),
+        CHECK (AssignmentStatus <> 'Rejected' OR RejectionTime IS NOT NULL)
     )
     """,
     """
-    CREATE UNIQUE INDEX one_assignment_a_worker ON assignments (hit, worker)
-    WHERE status NOT IN ('returned', 'abandoned')
+    CREATE UNIQUE INDEX one_assignment_a_worker ON assignments (HITId, WorkerId)
+    WHERE AssignmentStatus NOT IN ('Returned', 'Abandoned')
     """,
-    "CREATE INDEX assignments_of_hit ON assignments (hit, number)",
-    "CREATE INDEX assignments_of_worker ON assignments (worker, status)",
-    "CREATE INDEX hits_of_worker ON assignments (worker, hit, status)",
-    "CREATE INDEX accepted_by_deadline ON assignments (deadline) WHERE status = 'accepted'",
-    "CREATE INDEX submitted_by_approval ON assignments (auto_approval) WHERE status = 'submitted'",
+    "CREATE INDEX assignments_of_hit ON assignments (HITId, number)",
+    "CREATE INDEX assignments_of_worker ON assignments (WorkerId, AssignmentStatus)",
+    "CREATE INDEX hits_of_worker ON assignments (WorkerId, HITId, AssignmentStatus)",
+    "CREATE INDEX accepted_by_deadline ON assignments (Deadline) WHERE AssignmentStatus = 'Accepted'",
+    "CREATE INDEX submitted_by_approval ON assignments (AutoApprovalTime) WHERE AssignmentStatus = 'Submitted'",
     """
     CREATE TABLE answers (
-        assignment TEXT PRIMARY KEY REFERENCES assignments (id),
-        fields TEXT NOT NULL
+        AssignmentId TEXT PRIMARY KEY REFERENCES assignments (AssignmentId),
+        fields TEXT NOT NULL  -- JSON, form field → value
     ) WITHOUT ROWID
     """,
     """
     CREATE TRIGGER answer_of_accepted BEFORE INSERT ON answers
-    WHEN (SELECT status FROM assignments WHERE id = NEW.assignment) IS NOT 'accepted'
+    WHEN (SELECT AssignmentStatus FROM assignments WHERE AssignmentId = NEW.AssignmentId) IS NOT 'Accepted'
     BEGIN SELECT RAISE(ABORT, 'only an accepted assignment takes an answer'); END
+    """,
+    """
+    CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
+    BEGIN SELECT RAISE(ABORT, 'an answer is never changed'); END
     """,
     """
     CREATE TRIGGER answer_removed BEFORE DELETE ON answers
@@ -170,183 +163,94 @@ ASSIGNMENTS = (
     """,
     """
     CREATE TRIGGER assignment_begins BEFORE INSERT ON assignments
-    WHEN NEW.status <> 'accepted'
+    WHEN NEW.AssignmentStatus <> 'Accepted'
     BEGIN SELECT RAISE(ABORT, 'an assignment begins as accepted'); END
     """,
     """
-    CREATE TRIGGER assignment_steps BEFORE UPDATE OF status ON assignments
+    CREATE TRIGGER assignment_steps BEFORE UPDATE OF AssignmentStatus ON assignments
     WHEN NOT (
-        (OLD.status = 'accepted' AND NEW.status IN ('returned', 'abandoned'))
-        OR (OLD.status = 'accepted' AND NEW.status = 'submitted'
-            AND EXISTS (SELECT 1 FROM answers WHERE assignment = NEW.id))
-        OR (OLD.status = 'submitted' AND NEW.status IN ('approved', 'rejected'))
-        OR (OLD.status = 'rejected' AND NEW.status = 'approved')
+        (OLD.AssignmentStatus = 'Accepted' AND NEW.AssignmentStatus IN ('Returned', 'Abandoned'))
+        OR (OLD.AssignmentStatus = 'Accepted' AND NEW.AssignmentStatus = 'Submitted'
+            AND EXISTS (SELECT 1 FROM answers WHERE AssignmentId = NEW.AssignmentId))
+        OR (OLD.AssignmentStatus = 'Submitted' AND NEW.AssignmentStatus IN ('Approved', 'Rejected'))
+        OR (OLD.AssignmentStatus = 'Rejected' AND NEW.AssignmentStatus = 'Approved')
     )
     BEGIN SELECT RAISE(ABORT, 'no such step in the life of an assignment'); END
     """,
     """
     CREATE TRIGGER assignment_added AFTER INSERT ON assignments
-    BEGIN UPDATE hits SET pending = pending + 1 WHERE id = NEW.hit; END
+    BEGIN
+        UPDATE hits SET NumberOfAssignmentsPending = NumberOfAssignmentsPending + 1 WHERE HITId = NEW.HITId;
+    END
     """,
     """
-    CREATE TRIGGER assignment_moved AFTER UPDATE OF status ON assignments
+    CREATE TRIGGER assignment_moved AFTER UPDATE OF AssignmentStatus ON assignments
     BEGIN
         UPDATE hits SET
-            pending = pending - (OLD.status = 'accepted'),
-            submitted = submitted + (NEW.status = 'submitted') - (OLD.status = 'submitted'),
-            completed = completed + (NEW.status IN ('approved', 'rejected')) - (OLD.status = 'rejected')
-        WHERE id = NEW.hit;
+            NumberOfAssignmentsPending = NumberOfAssignmentsPending - (OLD.AssignmentStatus = 'Accepted'),
+            submitted = submitted + (NEW.AssignmentStatus = 'Submitted') - (OLD.AssignmentStatus = 'Submitted'),
+            NumberOfAssignmentsCompleted = NumberOfAssignmentsCompleted
+                + (NEW.AssignmentStatus IN ('Approved', 'Rejected')) - (OLD.AssignmentStatus = 'Rejected')
+        WHERE HITId = NEW.HITId;
     END
     """,
     """
     CREATE TABLE bonuses (
         number INTEGER PRIMARY KEY,
-        worker TEXT NOT NULL REFERENCES workers (id),
-        assignment TEXT NOT NULL REFERENCES assignments (id),
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
+        AssignmentId TEXT NOT NULL REFERENCES assignments (AssignmentId),
         amount INTEGER NOT NULL CHECK (amount > 0),
-        reason TEXT NOT NULL,
-        created INTEGER NOT NULL
+        Reason TEXT NOT NULL,
+        GrantTime INTEGER NOT NULL
     )
     """,
-    "CREATE INDEX bonuses_of_assignment ON bonuses (assignment)",
-    "CREATE INDEX bonuses_of_worker ON bonuses (worker)",
+    "CREATE INDEX bonuses_of_assignment ON bonuses (AssignmentId)",
+    "CREATE INDEX bonuses_of_worker ON bonuses (WorkerId)",
 )
 
 QUALIFICATIONS = (
     """
     CREATE TABLE qualification_types (
         number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        name TEXT NOT NULL,
-        description TEXT NOT NULL,
-        keywords TEXT NOT NULL,
-        active INTEGER NOT NULL CHECK (active IN (0, 1)),
-        created INTEGER NOT NULL,
-        retry_delay INTEGER,
-        test TEXT,
-        answer_key TEXT,
-        test_duration INTEGER,
-        auto_granted INTEGER NOT NULL DEFAULT 0 CHECK (auto_granted IN (0, 1)),
-        auto_granted_value INTEGER NOT NULL DEFAULT 1,
-        deleted INTEGER,
-        CHECK ((test IS NULL) = (test_duration IS NULL)),
-        CHECK (test IS NOT NULL OR answer_key IS NULL),
-        CHECK (test IS NULL OR NOT auto_granted)
+        QualificationTypeId TEXT NOT NULL UNIQUE,
+        Name TEXT NOT NULL UNIQUE,
+        Description TEXT NOT NULL,
+        Keywords TEXT,
+        QualificationTypeStatus TEXT NOT NULL CHECK (QualificationTypeStatus IN ('Active', 'Inactive')),
+        CreationTime INTEGER NOT NULL,
+        RetryDelayInSeconds INTEGER,
+        Test TEXT,
+        AnswerKey TEXT,
+        TestDurationInSeconds INTEGER,
+        AutoGranted INTEGER NOT NULL CHECK (AutoGranted IN (0, 1)),
+        AutoGrantedValue INTEGER,
+        CHECK ((Test IS NULL) = (AnswerKey IS NULL) AND (Test IS NULL) = (TestDurationInSeconds IS NULL)),
+        CHECK (Test IS NULL OR NOT AutoGranted)
     )
     """,
-    "CREATE UNIQUE INDEX living_qualification_types ON qualification_types (name) WHERE deleted IS NULL",
     """
     CREATE TABLE qualifications (
-        number INTEGER PRIMARY KEY,
-        type TEXT NOT NULL REFERENCES qualification_types (id),
-        worker TEXT NOT NULL REFERENCES workers (id),
-        value INTEGER,
-        granted INTEGER NOT NULL,
-        status TEXT NOT NULL DEFAULT 'Granted' CHECK (status IN ('Granted', 'Revoked')),
-        UNIQUE (type, worker)
-    )
+        QualificationTypeId TEXT NOT NULL REFERENCES qualification_types (QualificationTypeId),
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
+        IntegerValue INTEGER NOT NULL,
+        GrantTime INTEGER NOT NULL,
+        PRIMARY KEY (QualificationTypeId, WorkerId)
+    ) WITHOUT ROWID
     """,
     """
-    CREATE TABLE qualification_requests (
+    CREATE TABLE test_tries (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
-        type TEXT NOT NULL REFERENCES qualification_types (id),
-        worker TEXT NOT NULL REFERENCES workers (id),
-        status TEXT NOT NULL CHECK (status IN ('started', 'pending', 'granted', 'rejected')),
+        QualificationTypeId TEXT NOT NULL REFERENCES qualification_types (QualificationTypeId),
+        WorkerId TEXT NOT NULL REFERENCES workers (WorkerId),
         started INTEGER NOT NULL,
         submitted INTEGER,
-        test TEXT,
-        answers TEXT,
+        answers TEXT,  -- JSON
         value INTEGER,
-        reason TEXT
+        CHECK ((submitted IS NULL) = (answers IS NULL) AND (submitted IS NULL) = (value IS NULL))
     )
     """,
-    """
-    CREATE UNIQUE INDEX one_open_request ON qualification_requests (type, worker)
-    WHERE status IN ('started', 'pending')
-    """,
-    "CREATE INDEX requests_of_worker ON qualification_requests (worker, type, number)",
+    "CREATE INDEX test_tries_of_worker ON test_tries (WorkerId, QualificationTypeId, number)",
 )
 
-CHANGES = (
-    "CREATE TABLE changes (number INTEGER NOT NULL)",  # how many durable changes there were (`hits.server.store.mark`)
-    "INSERT INTO changes VALUES (0)",
-)
-
-# Whoever sent a page may change it for a while, as long as no requester has seen it; what was sent before is kept.
-SECOND_THOUGHTS = (
-    """
-    CREATE TABLE earlier_answers (
-        number INTEGER PRIMARY KEY,
-        assignment TEXT NOT NULL REFERENCES assignments (id),
-        fields TEXT NOT NULL,
-        replaced INTEGER NOT NULL
-    )
-    """,
-    """
-    CREATE TRIGGER answer_changed BEFORE UPDATE ON answers
-    WHEN NEW.assignment <> OLD.assignment
-        OR NOT EXISTS (SELECT 1 FROM assignments WHERE id = OLD.assignment AND status = 'submitted' AND seen IS NULL)
-        OR NOT EXISTS (SELECT 1 FROM earlier_answers WHERE assignment = OLD.assignment AND fields = OLD.fields)
-    BEGIN SELECT RAISE(ABORT, 'an answer is never changed, unless it is kept and nobody has seen it'); END
-    """,
-    """
-    CREATE TRIGGER earlier_answer_changed BEFORE UPDATE ON earlier_answers
-    BEGIN SELECT RAISE(ABORT, 'an answer is never changed'); END
-    """,
-    """
-    CREATE TRIGGER earlier_answer_removed BEFORE DELETE ON earlier_answers
-    BEGIN SELECT RAISE(ABORT, 'an answer is never removed'); END
-    """,
-)
-
-TRAINED = (
-    """
-    CREATE TABLE trained (
-        worker TEXT NOT NULL REFERENCES workers (id),
-        batch TEXT NOT NULL,
-        finished INTEGER NOT NULL,
-        PRIMARY KEY (worker, batch)
-    ) WITHOUT ROWID
-    """,
-)
-
-POLICIES = (
-    """
-    CREATE TABLE policies (
-        hit TEXT NOT NULL REFERENCES hits (id),
-        level TEXT NOT NULL CHECK (level IN ('Assignment', 'HIT')),
-        request TEXT NOT NULL,
-        PRIMARY KEY (hit, level)
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE policy_results (
-        number INTEGER PRIMARY KEY,
-        hit TEXT NOT NULL REFERENCES hits (id),
-        level TEXT NOT NULL,
-        subject TEXT NOT NULL,
-        subject_type TEXT NOT NULL,
-        question TEXT,
-        key TEXT NOT NULL,
-        value TEXT NOT NULL
-    )
-    """,
-    "CREATE INDEX policy_results_of_hit ON policy_results (hit, number)",
-    """
-    CREATE TABLE policy_actions (
-        number INTEGER PRIMARY KEY,
-        hit TEXT NOT NULL REFERENCES hits (id),
-        level TEXT NOT NULL,
-        name TEXT NOT NULL,
-        target TEXT NOT NULL,
-        target_type TEXT NOT NULL,
-        status TEXT NOT NULL,
-        completed INTEGER NOT NULL,
-        result TEXT NOT NULL
-    )
-    """,
-    "CREATE INDEX policy_actions_of_hit ON policy_actions (hit, number)",
-)
-
-STATEMENTS = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS, *CHANGES, *SECOND_THOUGHTS, *TRAINED, *POLICIES)
+STATEMENTS = (*PEOPLE, *HITS, *ASSIGNMENTS, *QUALIFICATIONS)

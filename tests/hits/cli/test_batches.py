@@ -12,7 +12,7 @@ from hits.batch.folder import read_batch
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
-from hits.server.questions.safe_html import safe_page
+from hits.server.safe_html import safe_page
 from rypt.campaign.folder import Campaign
 
 

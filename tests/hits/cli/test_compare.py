@@ -13,7 +13,7 @@ from rated_file import align_in_order, ratings_file
 from systems_world import make
 
 from hits.batch.folder import read_batch
-from hits.compare.metrics import compare_metrics
+from hits.compare.picks import compare_metrics
 from hits.market.collect import collect_into
 from hits.market.publish import publish, published
 from hits.records import Answer
@@ -49,7 +49,7 @@ def refused(capsys, code, message, *arguments):
 
 
 def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
-    out = compare(capsys, campaign, "--show")
+    out = compare(capsys, "picks", campaign)
     blocks = out.split("\n\n")
     summary, rypt, bleu, simulated = blocks[-1].splitlines()
     assert rypt.startswith("rypt  people's labels as the paper scores them")
@@ -62,22 +62,22 @@ def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
         r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0]
     )
     assert re.search(r"^  bleu .*\[\w+\]", out, re.MULTILINE)
-    few = compare(capsys, campaign, "--show", "--limit", 2)
+    few = compare(capsys, "picks", campaign, "--limit", 2)
     assert few.split("\n\n")[:2] == blocks[:2]
     assert len(few.split("\n\n")) == 3
 
 
 def test_disagreements_on_a_page(capsys, campaign, tmp_path):
     page = tmp_path / "picks.html"
-    out = compare(capsys, campaign, "--show", "--page", page, "--limit", 3)
+    out = compare(capsys, "picks", campaign, "--page", page, "--limit", 3)
     different = int(out.split()[0])
     text = page.read_text()
     assert text.count("<article>") == 3
     assert f"{different} segments with different picks" in text
     assert "SIMULATED" in text
     assert "RYPT|nodes:spans" in text
-    refused(capsys, 1, "expected a name ending in .html", campaign, "--show", "--page", tmp_path / "x.txt")
-    refused(capsys, 1, "its folder does not exist", campaign, "--show", "--page", tmp_path / "no" / "x.html")
+    refused(capsys, 1, "expected a name ending in .html", "picks", campaign, "--page", tmp_path / "x.txt")
+    refused(capsys, 1, "its folder does not exist", "picks", campaign, "--page", tmp_path / "no" / "x.html")
 
 
 def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
@@ -86,18 +86,18 @@ def test_a_reference_among_the_lists_is_not_picked(capsys, systems, tmp_path):
     (folder / "refA.jsonl").write_text("".join(json.dumps(record) + "\n" for record in perfect))
     text = (folder / "rypt.toml").read_text()
     (folder / "rypt.toml").write_text(text.replace('"sys5.jsonl"', '"sys5.jsonl", "refA.jsonl"'))
-    before, with_it = (compare(capsys, where, "--show") for where in (systems, folder))
+    before, with_it = (compare(capsys, "picks", where) for where in (systems, folder))
     assert with_it != before
-    assert compare(capsys, folder, "--show", "--judged-only", "refA") == before
-    refused(capsys, 1, "expected a list of refB to leave out", folder, "--show", "--judged-only", "refB")
+    assert compare(capsys, "picks", folder, "--judged-only", "refA") == before
+    refused(capsys, 1, "expected a list of refB to leave out", "picks", folder, "--judged-only", "refB")
     compare(
-        capsys, folder, "--batch", tmp_path / "b", "--judged-only", "refA", "--metrics", "rypt:severity,chrf"
+        capsys, "batch", folder, tmp_path / "b", "--judged-only", "refA", "--metrics", "rypt:severity,chrf"
     )
     assert read_batch(tmp_path / "b").settings.made["judged_only"] == ["refA"]
 
 
 def test_nobody_is_asked_about_picks_that_a_tie_decides(capsys, campaign, tmp_path):
-    code, _, err = run(capsys, "compare", campaign, "--batch", tmp_path / "b")
+    code, _, err = run(capsys, "compare", "batch", campaign, tmp_path / "b")
     assert code == 0, err
     note = re.search(
         r"(\d+) segments are left out, whose picks are undecided: (\d+) by a tie, 0 for lack of labels", err
@@ -118,8 +118,8 @@ def test_nobody_is_asked_about_picks_that_a_tie_decides(capsys, campaign, tmp_pa
         capsys,
         1,
         r"picks of all segments are undecided, \d+ by a tie, \d+ for lack of labels: nothing to ask",
+        "batch",
         campaign,
-        "--batch",
         tmp_path / "c",
     )
 
@@ -127,7 +127,7 @@ def test_nobody_is_asked_about_picks_that_a_tie_decides(capsys, campaign, tmp_pa
 def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_path):
     """A batch of picks is published to a market, answered there and collected, and gives the tables of the paper."""
     batch = tmp_path / "batch"
-    out = compare(capsys, campaign, "--batch", batch, "--controls", 0.2, "--seed", 3, "-q")
+    out = compare(capsys, "batch", campaign, batch, "--controls", 0.2, "--seed", 3, "-q")
     made = read_batch(batch)
     asked = [item for item in made.items if not item.columns["control"]]
     assert len(asked) < len(made.items)
@@ -138,7 +138,8 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     refused(
         capsys,
         1,
-        r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); --batch",
+        r"nobody has compared these picks yet \(rypt and bleu differ on \d+ segments\); rypt compare",
+        "preferences",
         campaign,
     )
 
@@ -161,7 +162,7 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
         for number in range(3):
             assert work(store, f"w{number}", choose(number))[1] == len(made.items)
         assert collect_into(Results(db), made, batch, client).comparisons == 3 * len(asked)
-    out = compare(capsys, campaign)
+    out = compare(capsys, "preferences", campaign)
     assert re.search(rf"first by rypt +{2 * len(asked)} +66.7\n", out)
     assert re.search(r"first by bleu +0 +0.0\n", out)
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
@@ -175,23 +176,29 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     assert "RYPT|nodes:spans" in out
     assert "bleu|nrefs:1|" in out
 
-    found = json.loads(compare(capsys, campaign, "--json", "--plot", tmp_path / "p.svg"))
+    found = json.loads(compare(capsys, "preferences", campaign, "--json", "--plot", tmp_path / "p.svg"))
     (preferences,) = found["preferences"]
     assert preferences["judgments"] == {"rypt": 2 * len(asked), "bleu": 0, "neither": len(asked)}
     assert preferences["aggregates"] == {"+2": len(asked)}
     assert 0 < preferences["identical"] < 40 - len(asked)
     assert "<svg" in (tmp_path / "p.svg").read_text()
-    assert compare(capsys, campaign, "--latex").count(r"\begin{tabular}") == 2
+    assert compare(capsys, "preferences", campaign, "--latex").count(r"\begin{tabular}") == 2
     refused(
-        capsys, 1, "nobody has compared these picks yet .rypt and chrf", campaign, "--metrics", "rypt,chrf"
+        capsys,
+        1,
+        "nobody has compared these picks yet .rypt and chrf",
+        "preferences",
+        campaign,
+        "--metrics",
+        "rypt,chrf",
     )
 
 
 def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
     compare(
         capsys,
+        "batch",
         campaign,
-        "--batch",
         tmp_path / "b",
         "--controls",
         0,
@@ -223,21 +230,21 @@ def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
     assert (
         run(capsys, "hits", "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
     )
-    (found,) = json.loads(compare(capsys, campaign, "--json"))["preferences"]
+    (found,) = json.loads(compare(capsys, "preferences", campaign, "--json"))["preferences"]
     assert found["judgments"] == {"rypt": 0, "bleu": 0, "neither": 4}
     assert found["net"] == 0
 
 
 def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
     """When new labels change RYPT's picks, what was said of the old ones is left out, and said to be."""
-    compare(capsys, campaign, "--batch", tmp_path / "b", "--controls", 0, "--assignments", 1, "-q")
+    compare(capsys, "batch", campaign, tmp_path / "b", "--controls", 0, "--assignments", 1, "-q")
     made = read_batch(tmp_path / "b")
     with Campaign.open(campaign).database(readonly=False) as db:
         for n, item in enumerate(made.items):
             columns = {**item.columns, "candidate_a": "an earlier pick"} if n == 0 else item.columns
             answer = Answer("b", item.id, f"H{n}", f"X{n}", "A1", {"choice": "A"}, 0, 30)
             Results(db).add([Assignment(answer, columns)])
-    out = compare(capsys, campaign)
+    out = compare(capsys, "preferences", campaign)
     assert "1 judgments are about earlier picks and left out" in out
     assert re.search(rf"total +{len(made.items) - 1} +100.0\n", out)
 
@@ -246,7 +253,7 @@ def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
 
 
 def test_held_out_systems(capsys, systems, tmp_path):
-    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 5]
+    options = ["scores", systems, "--scores", systems / "scores.jsonl", "--splits", 5]
     out = compare(
         capsys, *options, "--metrics", "rypt,bleu,chrf", "--with-controls", "--plot", tmp_path / "o.png"
     )
@@ -280,7 +287,17 @@ def test_held_out_systems(capsys, systems, tmp_path):
 
 
 def test_held_out_raters(capsys, systems):
-    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 4, "--hold-out", "rater", "--json"]
+    options = [
+        "scores",
+        systems,
+        "--scores",
+        systems / "scores.jsonl",
+        "--splits",
+        4,
+        "--hold-out",
+        "rater",
+        "--json",
+    ]
     found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu"))
     assert "hold-out:rater" in found["signature"]
     assert found["quality"]["rypt"] == pytest.approx(
@@ -292,7 +309,7 @@ def test_held_out_raters(capsys, systems):
 
 
 def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
-    options = [systems, "--scores", systems / "scores.jsonl", "--hold-out", "rater"]
+    options = ["scores", systems, "--scores", systems / "scores.jsonl", "--hold-out", "rater"]
     found = json.loads(compare(capsys, *options, "--json", "--metrics", "rypt,human,bleu"))
     pairs = [(outcome["metric"], outcome["baseline"]) for outcome in found["outcomes"]]
     assert pairs == [
@@ -305,44 +322,45 @@ def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
     assert found["outcomes"][0]["equal"] == 1  # the two see the same bad words
     two = ["--json", "--no-ceiling", "--metrics", "rypt,bleu"]
     assert len(json.loads(compare(capsys, *options, *two))["outcomes"]) == 1
-    refused(capsys, 1, "the term human is the judging raters' own score", systems, "--metrics", "human,bleu")
-    refused(capsys, 1, "the term human .* --hold-out rater", *options[:3], "--ceiling")
+    refused(
+        capsys,
+        1,
+        "the term human is the judging raters' own score",
+        "preferences",
+        systems,
+        "--metrics",
+        "human,bleu",
+    )
+    refused(capsys, 1, "the term human .* --hold-out rater", *options[:4], "--ceiling")
     refused(capsys, 1, "only 2 raters scored two of the candidates", *options, "--judging", 2)
 
 
-def test_results_are_written_and_pooled(capsys, systems, tmp_path):
+def test_halves_of_documents(capsys, systems, tmp_path):
     documents = "".join(json.dumps({"id": str(i), "document": f"d{i % 4}"}) + "\n" for i in range(20))
     (tmp_path / "documents").write_text(documents)
-    scores = [
-        systems,
-        "--scores",
-        systems / "scores.jsonl",
-        "--splits",
-        2,
-        "--documents",
-        tmp_path / "documents",
-    ]
-    halves = [tmp_path / "one.json", tmp_path / "two.json"]
-    for half, path in zip(("first", "second"), halves, strict=True):
-        out = compare(capsys, *scores, "--half", half, "--unit", "document", "-o", path)
-        assert f"|half:{half}|unit:document|segments:10|" in out
-    every = json.loads(compare(capsys, *scores, "--json"))
-    assert "segments" not in every
-    plot = tmp_path / "p.png"
-    pooled = json.loads(compare(capsys, "--pool", *halves, "--unit", "document", "--plot", plot, "--json"))
-    assert pooled["pairs"][0]["pooled"]["net"] == pytest.approx(every["outcomes"][0]["net"])
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert r"\begin{tabular}" in compare(capsys, "--pool", *halves, "--latex")
-    refused(capsys, 2, "expected files of results with --pool, found none", "--pool")
-    refused(capsys, 1, "scores.jsonl: expected a result with", "--pool", halves[0], systems / "scores.jsonl")
-    refused(capsys, 1, "--half needs to know the documents", *scores[:3], "--half", "first")
+    scores = ["scores", systems, "--splits", 2]
+    for half in ("first", "second"):
+        options = ["--half", half, "--unit", "document", "--documents", tmp_path / "documents"]
+        assert f"|half:{half}|unit:document|segments:10|" in compare(capsys, *scores, *options)
+    refused(capsys, 1, "--half needs to know the documents", *scores, "--half", "first")
 
 
 def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
     monkeypatch.chdir(tmp_path)
-    options = ["--from", "mqm", path, "--reference", "ref", "--hold-out", "rater", "--metrics", "rypt,bleu"]
+    options = [
+        "scores",
+        "--from",
+        "mqm",
+        path,
+        "--reference",
+        "ref",
+        "--hold-out",
+        "rater",
+        "--metrics",
+        "rypt,bleu",
+    ]
     code, out, err = run(capsys, "compare", *options, "--plot", "p.svg")
     assert code == 0, err
     assert err.splitlines()[-2:] == [
@@ -359,9 +377,8 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
     assert (
         compare(
             capsys,
+            "scores",
             "mqm_small-campaign",
-            "--scores",
-            "mqm_small-campaign/scores.jsonl",
             "--hold-out",
             "rater",
             "--judged-only",
@@ -377,14 +394,26 @@ def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
         capsys,
         1,
         r"was made from other ratings \(references\)",
+        "scores",
         "--from",
         "mqm",
         path,
         "--reference",
         "Human-A",
     )
-    refused(capsys, 1, "No such file", "--from", "mqm", "nothing.tsv", "-q")
-    refused(capsys, 1, "expected the name of the reference", "--from", "mqm", path, "--folder", "other", "-q")
+    refused(capsys, 1, "No such file", "scores", "--from", "mqm", "nothing.tsv", "-q")
+    refused(
+        capsys,
+        1,
+        "expected the name of the reference",
+        "scores",
+        "--from",
+        "mqm",
+        path,
+        "--folder",
+        "other",
+        "-q",
+    )
 
 
 def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
@@ -426,7 +455,7 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     (tmp_path / "batches.json").write_text(json.dumps([{"items": items, "task": {"batchNo": 1}}]))
     with open("scores.csv", "w", newline="") as stream:
         csv.writer(stream).writerows(rows)
-    options = ["--from", "esa", "scores.csv", "--batches", "batches.json", "--languages", "deu-eng"]
+    options = ["scores", "--from", "esa", "scores.csv", "--batches", "batches.json", "--languages", "deu-eng"]
     code, out, err = run(capsys, "compare", *options, "--reference", "refA", "--splits", 2)
     assert code == 0, err
     assert "from 8 of 8 ratings (1 rater, 4 systems)" in err
@@ -435,29 +464,26 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")
     assert out.splitlines()[2].startswith("Against metrics that know the mean of each system, too: ")
     assert "human score, higher is better" in out
-    refused(
-        capsys, 2, "--batches is for --from esa", "--from", "mqm", "scores.csv", "--batches", "batches.json"
-    )
 
 
 def test_only_some_segments_count_and_systems_may_be_judged_only(capsys, systems, tmp_path):
     (tmp_path / "ids").write_text("3\n5\n7\n")
-    options = [
-        systems,
-        "--scores",
-        systems / "scores.jsonl",
-        "--splits",
-        3,
-        "--json",
-        "--judged-only",
-        "sys0",
-    ]
+    options = ["scores", systems, "--splits", 3, "--json", "--judged-only", "sys0"]
     found = json.loads(compare(capsys, *options, "--segments", tmp_path / "ids"))
     assert found["outcomes"][0]["segments"] == 3
 
 
 def test_the_same_seed_gives_the_same_numbers(capsys, systems):
-    options = [systems, "--scores", systems / "scores.jsonl", "--splits", 3, "--with-controls", "--json"]
+    options = [
+        "scores",
+        systems,
+        "--scores",
+        systems / "scores.jsonl",
+        "--splits",
+        3,
+        "--with-controls",
+        "--json",
+    ]
     one, two, other = (compare(capsys, *options, "--seed", seed) for seed in (4, 4, 5))
     assert one == two != other
 
@@ -466,7 +492,7 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
     rewards = []
     for seconds in (None, Decimal(60)):
         monkeypatch.setattr("hits.batch.make.seconds_seen", lambda results, kind, seconds=seconds: seconds)
-        compare(capsys, campaign, "--batch", tmp_path / str(seconds), "--limit", 2)
+        compare(capsys, "batch", campaign, tmp_path / str(seconds), "--limit", 2)
         rewards.append(read_batch(tmp_path / str(seconds)).settings.reward.each)
     assert rewards == [Decimal("0.1"), Decimal("0.2")]
 
@@ -477,55 +503,39 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--metrics", "rypt"], "at least two different metrics"),
-        (["--metrics", "rypt,rypt"], "at least two different metrics"),
-        (["--show", "--batch", "b"], "one of --show, --batch, --scores, --from and --pool"),
-        (["--scores", "s", "--show"], "one of --show, --batch, --scores, --from and --pool"),
-        (["--splits", "9"], "--splits is for --scores"),
-        (["--hold-out", "candidate"], "--hold-out is for --scores"),
-        (["--with-controls"], "--with-controls is for --scores"),
-        (["--page", "x.html"], "--page is for --show"),
-        (["--latex", "--json"], "--latex or --json, not both"),
-        (["--wage", "10"], "--wage is for --batch"),
-        (["--scores", "s", "--no-reference"], "--no-reference is for --batch"),
-        (["--scores", "s", "--limit", "3"], "--limit is for --show or --batch"),
-        (["--show", "--json"], "--json is for the tables"),
-        (["--batch", "b", "--plot", "x.svg"], "--plot is for the tables"),
-        (["--unit", "document"], "--unit is for --scores, --from or --pool"),
-        (["--half", "first"], "--half is for --scores or --from"),
-        (["--output", "x.json"], "-o is for --scores or --from"),
-        (["--folder", "x"], "--folder is for --from"),
-        (["--reference", "ref"], "--reference is for --from"),
-        (["--scores", "s", "--from", "mqm"], "one of --show, --batch, --scores, --from and --pool"),
-        (["--pool", "--max-len", "4"], "--max-len is for --scores or --from"),
-        (["--pool", "--metrics", "rypt,chrf"], "--metrics is for a campaign, not --pool"),
-        (["--from", "mqm", "--languages", "en-de"], "--languages is for --from esa"),
-        (["--from", "mqm", "x.tsv"], "expected one file of ratings with --from, found 2"),
-        (["another"], "expected one campaign or two lists, found 2"),
+        (["preferences", "--latex", "--json"], "--latex or --json, not both"),
+        (["scores", "--latex", "--json"], "--latex or --json, not both"),
+        (["scores", "--reference", "ref"], "--reference, .* need --from"),
+        (["scores", "--from", "mqm", "--scores", "s"], "expected --scores or --from, not both"),
+        (["scores", "--from", "mqm", "--languages", "en-de"], "are for --from esa"),
     ],
 )
 def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):
-    refused(capsys, 2, message, demo_campaign, *options)
+    refused(capsys, 2, message, options[0], demo_campaign, *options[1:])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["picks", "--metrics", "rypt,rypt"], "at least two different metrics"),
         (
-            ["--metrics", "rypt,meteor"],
+            ["picks", "--metrics", "rypt,meteor"],
             "unknown metric 'meteor', expected one of bleu, chrf, .* model, system",
         ),
-        (["--metrics", "rypt+system,bleu"], "candidates here have no systems"),
-        (["--metrics", "rypt,"], "expected a metric such as bleu"),
-        (["--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
-        (["--plot", "/nowhere/x.svg"], "its folder does not exist"),
-        (["--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
-        (["--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
-        (["--scores", "/dev/null"], "nbest.en: expected one candidate per segment, found a second of 0"),
+        (["picks", "--metrics", "rypt+system,bleu"], "candidates here have no systems"),
+        (["picks", "--metrics", "rypt,"], "expected a metric such as bleu"),
+        (["preferences", "--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
+        (["preferences", "--plot", "/nowhere/x.svg"], "its folder does not exist"),
+        (["picks", "--tokenize", "words"], "the metric bleu: expected tokenize as one of 13a"),
+        (["scores", "--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
+        (
+            ["scores", "--scores", "/dev/null"],
+            "nbest.en: expected one candidate per segment, found a second of 0",
+        ),
     ],
 )
 def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
-    refused(capsys, 1, message, demo_campaign, *options)
+    refused(capsys, 1, message, options[0], demo_campaign, *options[1:])
 
 
 @pytest.mark.parametrize(
@@ -553,29 +563,28 @@ def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
     ],
 )
 def test_what_cannot_be_held_out(capsys, systems, options, message):
-    refused(capsys, 1, message, systems, "--scores", systems / "scores.jsonl", "--splits", 2, *options)
+    refused(capsys, 1, message, "scores", systems, "--splits", 2, *options)
 
 
 def test_files_that_cannot_be_read(capsys, systems, tmp_path):
     (tmp_path / "empty").write_text("")
     (tmp_path / "ids").write_text("3\n\n")
-    scores = ["--scores", systems / "scores.jsonl"]
-    refused(capsys, 1, "nothing: No such file", systems, "--scores", tmp_path / "nothing")
-    refused(capsys, 1, "empty: no score is of a system", systems, "--scores", tmp_path / "empty")
+    refused(capsys, 1, "nothing: No such file", "scores", systems, "--scores", tmp_path / "nothing")
+    refused(capsys, 1, "empty: no score is of a system", "scores", systems, "--scores", tmp_path / "empty")
     refused(
-        capsys, 1, "ids:2: expected the id of a segment", systems, *scores, "--segments", tmp_path / "ids"
+        capsys, 1, "ids:2: expected the id of a segment", "scores", systems, "--segments", tmp_path / "ids"
     )
-    refused(capsys, 1, "no segment has human scores", systems, *scores, "--segments", tmp_path / "empty")
+    refused(capsys, 1, "no segment has human scores", "scores", systems, "--segments", tmp_path / "empty")
 
 
 def test_campaigns_without_judgments_or_references(capsys, tmp_path):
     bare = make(tmp_path / "bare", systems=3, segments=4, judged=False).folder
-    refused(capsys, 1, "no judgment that counts here", bare, "--scores", bare / "scores.jsonl")
-    refused(capsys, 1, "nobody has compared these picks yet", bare)
-    assert "with different picks" in compare(capsys, bare, "--show")
+    refused(capsys, 1, "no judgment that counts here", "scores", bare)
+    refused(capsys, 1, "nobody has compared these picks yet", "preferences", bare)
+    assert "with different picks" in compare(capsys, "picks", bare)
     plain = make(tmp_path / "plain", systems=3, segments=4, references=False).folder
-    refused(capsys, 1, "the metric bleu needs references", plain)
-    assert "with different picks" in compare(capsys, plain, "--show", "--metrics", "rypt,rypt:no")
+    refused(capsys, 1, "the metric bleu needs references", "picks", plain)
+    assert "with different picks" in compare(capsys, "picks", plain, "--metrics", "rypt,rypt:no")
     one = make(tmp_path / "one", systems=1, segments=4).folder
-    refused(capsys, 1, "expected at least 3 systems", one, "--scores", one / "scores.jsonl")
-    refused(capsys, 1, "nothing to compare", one, "--batch", tmp_path / "b")
+    refused(capsys, 1, "expected at least 3 systems", "scores", one)
+    refused(capsys, 1, "nothing to compare", "batch", one, tmp_path / "b")

@@ -11,7 +11,7 @@ import pytest
 from commands import run
 from local_market import work
 
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 
 @pytest.fixture

@@ -2,18 +2,17 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
-from decimal import Decimal
 
 import pytest
 from commands import run
+from store_lives import accept, make_hit
 
 from hits.market.client import SANDBOX, spends_money
 from hits.market.folder import open_access, read_access, remember_url
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties, Locale
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 START = "from rypt.cli import main; main()"
 
@@ -43,9 +42,9 @@ def at(tmp_path):
 
 def done_assignment(at):
     with Store(at / "market.db") as store:
-        hit = store.hits.create(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 3600), 0)
+        hit = make_hit(store)
         worker = store.people.invite("Ada", 0).worker.id
-        assignment = store.work.accept(worker, hit.id, 0).id
+        assignment = accept(store, worker, hit)
         store.work.submit(assignment, worker, {"label_1": "YES"}, 9)
     return worker, assignment
 
@@ -62,14 +61,14 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
     with Store(at / "market.db") as store:
         for name, worker, link in rows:
             found = store.people.by_token(link.rpartition("/")[2])
-            assert (found.name, found.id, found.locale) == (name, worker, Locale("DE"))
+            assert (found.name, found.id, found.country) == (name, worker, "DE")
     again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--at", at, "--json")[1])
     assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
 
 
 def test_nothing_is_said_where_there_is_work(capsys, at):
     with Store(at / "market.db") as store:
-        store.hits.create(HitProperties("t", "d", Decimal("0.05"), 600), NewHit("<x/>", 10**10), 0)
+        make_hit(store, LifetimeInSeconds=10**10)
     assert run(capsys, "hits", "invite", "Ada", "--at", at)[2] == ""
 
 
@@ -153,7 +152,7 @@ def test_a_bonus_is_whole_cents(capsys, at):
         assert out == ""
         assert "amount" in err
     with Store(at / "market.db") as store:
-        assert store.review.bonuses(10) == []
+        assert store.work.bonuses(10) == []
 
 
 def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
@@ -166,7 +165,7 @@ def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
         f"{worker} is blocked\n",
     )
     with Store(at / "market.db") as store:
-        assert [bonus.amount for bonus in store.review.bonuses(10)] == [Decimal("1.50")]
+        assert [bonus["BonusAmount"] for bonus in store.work.bonuses(10)] == ["1.50"]
         assert store.people.find(worker).blocked == "x"
     assert run(capsys, "hits", "unblock", worker, "--at", at)[:2] == (0, f"{worker} is not blocked\n")
     with Store(at / "market.db") as store:
@@ -217,6 +216,9 @@ def test_production_must_be_said(capsys, tmp_path):
 
 def test_a_damaged_market_is_named(capsys, at):
     done_assignment(at)
+    with sqlite3.connect(at / "market.db") as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
     data = (at / "market.db").read_bytes()
     for suffix in ("-wal", "-shm"):
         (at / f"market.db{suffix}").unlink(missing_ok=True)

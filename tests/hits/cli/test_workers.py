@@ -10,7 +10,7 @@ from hits.market.folder import open_access, remember_url
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.campaign.folder import Campaign
 
 
@@ -46,7 +46,7 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
     remember_url(market, open_access(market), "http://127.0.0.1:1/")
     with Store(market / "market.db") as store:
         worker = store.people.invite("Ada Lovelace", 0).worker.id
-        store.people.enrol("link", "twin", 0)
+        store.people.enrol("twin", 0)
         store.people.invite("twin", 0)
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
     with Campaign.open(campaign).database(readonly=False) as db:

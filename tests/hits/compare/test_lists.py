@@ -1,4 +1,4 @@
-"""Two lists side by side: scores with intervals, the segments that differ, and the page."""
+"""Systems' outputs beside each other: sacrebleu's numbers, the segments that differ, and the page."""
 
 import json
 import re
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import sacrebleu
 from commands import run
+from sacrebleu.significance import PairedTest
 
-from hits.compare.lists import compare_lists, score_list
+from hits.compare.lists import compare_systems
 from rypt.text import InputError, RyptError
 
 SOURCE = ["das Haus brennt .", "die Katze schläft .", "ja ."]
@@ -29,96 +30,96 @@ def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_scores_are_those_of_the_whole_lists(lists: Path) -> None:
-    compared = compare_lists("A.txt", "B.txt", source="src", references=["ref"])
-    chrf, bleu = compared.metrics
-    for row, metric in ((chrf, sacrebleu.CHRF()), (bleu, sacrebleu.BLEU())):
-        for score, texts in ((row.first, FIRST), (row.second, SECOND)):
-            assert score == pytest.approx(metric.corpus_score(texts, [REFERENCES]).score)
-        assert row.low <= row.difference <= row.high
-    assert (chrf.better, chrf.equal, chrf.worse) == (1, 1, 1)
-    assert [pair.segment for pair in compared.different] == ["0", "1"] or abs(
-        compared.different[0].gain
-    ) >= abs(compared.different[1].gain)
+def test_numbers_are_those_of_sacrebleu(lists: Path) -> None:
+    compared = compare_systems(["A.txt", "B.txt"], source="src", references=["ref"])
+    metrics = {"BLEU": sacrebleu.BLEU(), "chrF2": sacrebleu.CHRF(), "TER": sacrebleu.TER()}
+    _, expected = PairedTest([("A", FIRST), ("B", SECOND)], metrics, [REFERENCES], test_type="bs")()
+    for name, theirs in (("bleu", "BLEU"), ("chrf", "chrF2"), ("ter", "TER")):
+        rows = [score for score in compared.scores if score.metric == name]
+        for row, result in zip(rows, expected[theirs], strict=True):
+            assert (row.score, row.interval) == pytest.approx((result.score, result.ci), abs=1e-4)
+            assert row.p == result.p_value
+    assert compared.systems == ["A", "B"]
     assert {pair.source for pair in compared.different} == set(SOURCE[:2])
+    gains = [abs(pair.scores[0][1] - pair.scores[0][0]) for pair in compared.different]
+    assert gains == sorted(gains, reverse=True)
 
 
-def test_a_list_and_an_n_best_list_are_compared_by_first_candidates(lists: Path) -> None:
-    plain, listed = (
-        compare_lists("A.txt", name, references=["ref"]).metrics for name in ("B.txt", "B.jsonl")
-    )
-    assert plain == listed
+def test_of_an_n_best_list_the_first_candidates_count(lists: Path) -> None:
+    plain, listed = (compare_systems(["A.txt", name], references=["ref"]) for name in ("B.txt", "B.jsonl"))
+    assert plain.scores == listed.scores
 
 
 def test_without_references_only_texts_are_compared(lists: Path) -> None:
-    compared = compare_lists("A.txt", "B.txt")
-    assert (compared.metrics, compared.segments, len(compared.different)) == ([], 3, 2)
+    compared = compare_systems(["A.txt", "B.txt"])
+    assert (compared.scores, compared.segments, len(compared.different)) == ([], 3, 2)
 
 
-def test_one_list_alone_gets_its_scores(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scored = score_list("B.jsonl", references=["ref"])
-    metrics = (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER())
-    for row, metric in zip(scored.scores, metrics, strict=True):
+def test_one_system_alone_gets_its_scores(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored = compare_systems(["B.jsonl"], references=["ref"])
+    for row, metric in zip(scored.scores, (sacrebleu.BLEU(), sacrebleu.CHRF(), sacrebleu.TER()), strict=True):
         assert row.score == pytest.approx(metric.corpus_score(SECOND, [REFERENCES]).score)
-        assert row.low <= row.score <= row.high
-    assert [row.maximize for row in scored.scores] == [True, True, False]
-    assert (scored.segments, scored.candidates, scored.without) == (3, 4, 0)
-    code, out, err = run(capsys, "compare", "B.jsonl", "--references", "ref")
+        assert row.p is None
+    code, out, err = run(capsys, "compare", "systems", "B.jsonl", "--references", "ref")
     assert (code, err) == (0, "")
-    assert out.splitlines()[2].split() == [
-        "bleu",
-        f"{scored.scores[0].score:.2f}",
-        *out.splitlines()[2].split()[2:],
-    ]
-    assert "the first of 4 candidates of 3 segments" in out
-    code, out, _ = run(capsys, "compare", "A.txt", "--references", "ref", "--metrics", "chrf", "--json")
+    assert out.splitlines()[2].split()[:2] == ["B", f"{scored.scores[0].score:.2f}"]
+    code, out, _ = run(
+        capsys, "compare", "systems", "A.txt", "--references", "ref", "--metrics", "chrf", "--json"
+    )
     assert [row["metric"] for row in json.loads(out)["scores"]] == ["chrf"]
-    (lists / "some.jsonl").write_text('{"id": 1, "candidate": "the cat sleeps ."}\n')
-    assert "segments without a candidate, left out: 2" in score_list("some.jsonl", references=["ref"]).text()
     for arguments, message in [
-        (["A.txt"], "A.txt: expected --references FILE, .* --from mqm or --from esa"),
+        (["A.txt"], "A.txt: expected --references FILE"),
         (["nothing.txt", "--references", "ref"], "nothing.txt: No such file"),
-        (["A.txt", "--references", "ref", "--page", "x.html"], "--page is for two lists"),
-        (["A.txt", "--references", "ref", "--judging", "2"], "--judging is for a campaign, not a list"),
-        ([".", "--references", "ref"], "--references is for --from, or for lists of candidates"),
+        (["A.txt", "--references", "ref", "--page", "x.html"], "expected two systems to show side by side"),
+        (["A.txt", "B.txt", "--metrics", "chrf"], "rypt: the metric chrf needs --references"),
+        (["A.txt", "B.txt", "--metrics", "rypt"], "rypt: the metric rypt needs a campaign"),
     ]:
-        code, out, err = run(capsys, "compare", *arguments)
-        assert code in (1, 2)
-        assert out == ""
+        code, out, err = run(capsys, "compare", "systems", *arguments)
+        assert (code, out) == (1, "")
         assert re.search(message, err)
 
 
-def test_the_answer_knows_which_way_is_better(lists: Path) -> None:
+def test_a_difference_that_is_shown_is_starred(lists: Path) -> None:
     many = [line for _ in range(40) for line in REFERENCES]
     (lists / "many").write_text("".join(f"{line}\n" for line in many))
     (lists / "worse").write_text("".join(f"{line} x y\n" for line in many))
-    text = compare_lists("many", "worse", references=["many"], metrics="bleu,ter").text()
-    assert text.startswith("By bleu many is better; by ter many is better.\n")
-    same = compare_lists("many", "many", references=["many"]).text()
-    assert same.startswith("By chrf no difference is shown; by bleu no difference is shown.\n")
+    text = compare_systems(["many", "worse"], references=["many"], metrics="bleu,ter").text()
+    assert text.count("(p = 0.001)*") == 2
+    assert "*" not in compare_systems(["many", "many"], references=["many"]).text().partition("\n\n")[0]
 
 
-def test_segments_of_one_list_are_left_out(lists: Path) -> None:
+def test_segments_that_not_all_have_are_left_out(lists: Path) -> None:
     (lists / "some.jsonl").write_text('{"id": 1, "candidate": "the cat sleeps ."}\n')
-    compared = compare_lists("some.jsonl", "B.txt", references=["ref"])
+    compared = compare_systems(["some.jsonl", "B.txt"], references=["ref"])
     assert (compared.segments, compared.left_out) == (1, 2)
-    assert "segments in one list only, left out: 2" in compared.text()
+    assert "segments that not all systems have, left out: 2" in compared.text()
     (lists / "none.jsonl").write_text('{"id": "x", "candidate": "the cat sleeps ."}\n')
-    with pytest.raises(RyptError, match=r"found none that is in both .*: they begin with 'x' and '0'"):
-        compare_lists("none.jsonl", "B.txt")
-
-
-def test_plain_lists_of_different_lengths_are_refused(lists: Path) -> None:
+    with pytest.raises(RyptError, match=r"found none in all: they begin with 'x' and '0'; --source FILE"):
+        compare_systems(["none.jsonl", "B.txt"], references=["ref"])
     (lists / "short").write_text("one\n")
     with pytest.raises(InputError, match="short:1: expected 3 lines, one per segment, found 1"):
-        compare_lists("A.txt", "short")
+        compare_systems(["A.txt", "short"])
+
+
+def test_references_are_in_the_order_of_the_source(lists: Path) -> None:
+    names = ["n1", "n2", "n3"]
+    source = [{"id": name, "text": text} for name, text in zip(names, SOURCE, strict=True)]
+    (lists / "named").write_text("".join(f"{json.dumps(row)}\n" for row in source))
+    rows = [{"id": name, "candidate": text} for name, text in zip(names, SECOND, strict=True)]
+    (lists / "C.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in reversed(rows)))
+    compared = compare_systems(["C.jsonl"], source="named", references=["ref"])
+    plain = compare_systems(["B.txt"], references=["ref"])
+    assert [row.score for row in compared.scores] == pytest.approx([row.score for row in plain.scores])
+    (lists / "two").write_text("yes\nno\n")
+    with pytest.raises(InputError, match="two: expected 3 lines, one per segment of named, found 2"):
+        compare_systems(["C.jsonl"], source="named", references=["two"])
 
 
 def test_the_command_and_its_page(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["compare", "A.txt", "B.txt", "--source", "src", "--references", "ref"]
+    command = ["compare", "systems", "A.txt", "B.txt", "--source", "src", "--references", "ref"]
     code, out, err = run(capsys, *command, "--page", "page.html", "--limit", "1")
     assert code == 0, err
-    assert "different candidates in 2 of 3 segments" in out
+    assert "A and B differ in 2 of them" in out
     page = (lists / "page.html").read_text(encoding="utf-8")
     assert page.count("<article>") == 1
     assert "The first 1 are shown" in page
@@ -128,31 +129,4 @@ def test_the_command_and_its_page(lists: Path, capsys: pytest.CaptureFixture[str
     assert "<mark>" in page
     assert "<b>" not in page
     code, out, _ = run(capsys, *command, "--json", "--metrics", "chrf,0.5*chrf-0.5*ter")
-    assert [row["metric"] for row in json.loads(out)["metrics"]] == ["chrf", "0.5*chrf-0.5*ter"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--show"], "--show is for a campaign, not two lists"),
-        (["--hold-out", "rater"], "--hold-out is for a campaign, not two lists"),
-        (["--limit", "3"], "--limit is for --page"),
-        (["C.txt"], "expected one campaign or two lists, found 3"),
-    ],
-)
-def test_options_that_would_do_nothing(
-    lists: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
-) -> None:
-    code, _, err = run(capsys, "compare", "A.txt", "B.txt", *options)
-    assert code == 2
-    assert message in err
-
-
-def test_metrics_that_need_what_is_not_there(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "compare", "A.txt", "B.txt", "--metrics", "chrf")
-    assert (code, err) == (1, "rypt: the metric chrf needs --references\n")
-    code, _, err = run(capsys, "compare", "A.txt", "B.txt", "--metrics", "rypt")
-    assert (code, err) == (1, "rypt: the metric rypt needs a campaign: rypt compare CAMPAIGN\n")
-    code, _, err = run(capsys, "compare", "--source", "src", "campaign")
-    assert code == 2
-    assert "--source is for lists of candidates, not a campaign" in err
+    assert list(json.loads(out)["signatures"]) == ["chrf", "0.5*chrf-0.5*ter"]

@@ -6,7 +6,7 @@ import pytest
 
 from hits.batch.folder import read_batch
 from hits.batch.make import BatchOptions
-from hits.compare.metrics import compare_metrics, read_metrics
+from hits.compare.picks import compare_metrics, read_metrics
 from hits.records import Answer
 from hits.results.answers import Results
 from hits.results.content import Assignment
@@ -25,10 +25,10 @@ def test_picks_and_where_they_differ(campaign, tmp_path):
     assert list(comparison.picks) == ["rypt:table+0.2*chrf", "bleu"]
     assert repr(comparison) == "MetricComparison(rypt:table+0.2*chrf, bleu; 40 segments)"
     different = comparison.disagreements()
-    assert len(different.segments) + different.facts.same == 40
+    assert len(different.segments) + different.same == 40
     assert (
         different.summary
-        == f"{len(different.segments)} segments with different picks, {different.facts.same} with the same"
+        == f"{len(different.segments)} segments with different picks, {different.same} with the same"
     )
     assert repr(different) == f"Disagreements(rypt:table+0.2*chrf against bleu: {different.summary})"
     assert different.simulated.startswith("SIMULATED")

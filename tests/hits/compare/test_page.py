@@ -4,15 +4,13 @@ import re
 
 import pytest
 
-from hits.compare.page import PageFacts, check_page, picks_page, write_picks_page
-from hits.compare.picks import Disagreement
+from hits.compare.picks import Disagreement, Disagreements, check_page
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 SCORER = Scorer({"1": SourceTree.from_brackets("(S (A a) (B b))")}, [Votes("1", Span(1, 2), "y", 0, 1)])
-FACTS = PageFacts("rypt", "bleu", 4, 1, "de", "ar", ["SIMULATED"], ["RYPT|x"])
 
 
 def pick(text, tied=1):
@@ -24,8 +22,14 @@ def disagreement(first="x y", second="x z", reference="x w", source="a b"):
     return Disagreement("1", source, reference, pick(first), pick(second, 3))
 
 
-def test_both_picks_stand_side_by_side():
-    text = picks_page(FACTS, [disagreement()], SCORER)
+def page(path, *segments, second="bleu", limit=None):
+    found = Disagreements("rypt", second, list(segments), 4, SCORER, ("de", "ar"), "SIMULATED")
+    found.write(path / "p.html", limit)
+    return (path / "p.html").read_text()
+
+
+def test_both_picks_stand_side_by_side(tmp_path):
+    text = page(tmp_path, disagreement())
     pattern = r'<section><h3>(\w+)</h3><p class="pick" ([^>]*)>(.*?)</p><p class="score">(.*?)</p>'
     sections = re.findall(pattern, text)
     assert sections == [
@@ -37,9 +41,10 @@ def test_both_picks_stand_side_by_side():
     assert '<p class="notice">SIMULATED</p>' in text
 
 
-def test_texts_are_escaped_and_missing_ones_left_out():
-    text = picks_page(FACTS, [disagreement("<script>x</script>", "", "", "a & b")], SCORER)
+def test_texts_are_escaped_and_missing_ones_left_out(tmp_path):
+    text = page(tmp_path, disagreement("<script>x</script>", "", "", "a & b"), second="<bleu>")
     assert "<script" not in text
+    assert "<bleu>" not in text
     assert "&lt;script&gt;x&lt;/script&gt;" in text
     assert "a &amp; b" in text
     assert "<i>nothing</i>" in text
@@ -47,11 +52,8 @@ def test_texts_are_escaped_and_missing_ones_left_out():
 
 
 def test_a_page_of_some(tmp_path):
-    facts = PageFacts("rypt", "<bleu>", 0, 9)
-    write_picks_page(tmp_path / "p.html", facts, [disagreement()], SCORER)
-    text = (tmp_path / "p.html").read_text()
+    text = page(tmp_path, disagreement(), disagreement(), limit=1)
     assert "the first 1 are shown" in text
-    assert "<bleu>" not in text
     assert "grid-template-columns" in text  # the style is in the page
 
 

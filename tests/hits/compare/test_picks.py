@@ -6,7 +6,7 @@ import pytest
 
 from hits.batch.folder import new_settings
 from hits.batch.systems import make_comparison_batch
-from hits.compare.picks import disagreements, rejected_words, texts_of
+from hits.compare.picks import MetricComparison, rejected_words
 from hits.records import Kind
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
@@ -31,6 +31,16 @@ def campaign(demo_campaign):
 def picks(campaign):
     chooser = Chooser(campaign)
     return {name: chooser.picks(parse_pick_metric(name)) for name in ("rypt", "bleu", "model")}
+
+
+def texts_of(picks):
+    return {segment: pick.candidate.text for segment, pick in picks.items()}
+
+
+def disagreements(campaign, first, second):
+    metrics = [parse_pick_metric("rypt"), parse_pick_metric("bleu")]
+    compared = MetricComparison(campaign, metrics, {"rypt": first, "bleu": second}, Chooser(campaign))
+    return compared.disagreements().segments
 
 
 def marked(candidate, scorer):
@@ -103,4 +113,3 @@ def test_people_are_asked_where_the_picks_differ(campaign, picks):
         for i in batch.items
     }
     assert shown == found
-    assert texts_of({"1": Pick(Candidate("1", "x", ""), 0.5, 1)}) == {"1": "x"}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hits.compare.plot import plot_outcomes, plot_pool, plot_preferences
+from hits.compare.plot import plot_outcomes, plot_preferences
 from hits.compare.preferences import Preferences
 from rypt.picks.outcome import Outcome, PickComparison
 
@@ -22,7 +22,6 @@ def test_what_stands_below_the_axis_fits_beside_long_names(tmp_path, monkeypatch
     monkeypatch.setattr("hits.compare.plot.save_picture", lambda figure, path: figures.append(figure))
     long = replace(OUTCOME, metric="rypt:severity+0.2*chrf+2*system", baseline="rypt:severity+0.2*chrf")
     plot_outcomes(tmp_path / "o.png", PickComparison([long], {}, 3))
-    plot_pool(tmp_path / "p.png", [({"a set with quite a long name, of some year and pair": long}, long)])
     for figure in figures:
         figure.draw_without_rendering()
         texts = [*figure.texts, *(text for axes in figure.axes for text in axes.get_yticklabels())]

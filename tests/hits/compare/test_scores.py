@@ -29,7 +29,7 @@ def test_outcomes(campaign, tmp_path):
     assert json.loads(json.dumps(report.as_dict()))["quality"] == comparison.quality
     assert report.text().splitlines()[-3] == report.signature
     assert report.text(latex=True).splitlines()[-3] == f"% {report.signature}"
-    assert report.text().splitlines()[0] == report.answer()
+    assert report.text().splitlines()[0] == report.answers()[0]
     names = [line.split("  ")[0] for line in report.text().split("\n\n")[2].splitlines()[1:]]
     terms = ["rypt", "bleu", "rypt:no", "chrf", "A+0.2*B"]
     assert names == [*terms, "…, coverage", "…, permuted", "random", "best"]
@@ -71,28 +71,28 @@ def test_one_rater_is_not_called_people(campaign, tmp_path):
     report = compare_by_scores(
         alone, HeldOutScores(alone.folder / "scores.jsonl", splits=2), "rypt+0.2*chrf,rypt,bleu"
     )
-    assert "rypt+0.2*chrf (one rater's labels and chrF)" in report.answer()
-    assert ": one rater scored them higher in " in report.answer()
+    assert "rypt+0.2*chrf (one rater's labels and chrF)" in report.answers()[0]
+    assert ": one rater scored them higher in " in report.answers()[0]
     assert "one rater (ada) gave all labels and all scores, so the same person decides" in report.notes
     assert report.answers()[1].startswith("Labels alone (rypt): ")
     several = compare_by_scores(
         campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=2), "rypt,bleu"
     )
-    assert ": people scored them higher in " in several.answer()
+    assert ": people scored them higher in " in several.answers()[0]
     lines = [
         json.loads(line) | {"rater": "bob"}
         for line in (alone.folder / "scores.jsonl").read_text().splitlines()
     ]
     (tmp_path / "bob.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     other = compare_by_scores(alone, HeldOutScores(tmp_path / "bob.jsonl", splits=2), "rypt,bleu")
-    assert ": people scored them higher in " in other.answer()
+    assert ": people scored them higher in " in other.answers()[0]
 
 
 def test_what_is_left_against_metrics_that_know_the_systems(campaign):
     scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
     report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,chrf+2*system,bleu+2*system")
     first, second = report.answers()
-    assert first == report.answer()
+    assert first == report.answers()[0]
     chrf, bleu = report.comparison.outcomes[1:3]
     assert second.startswith("Against metrics that know the mean of each system, too: ")
     for outcome, part in zip((chrf, bleu), second.split("; "), strict=True):

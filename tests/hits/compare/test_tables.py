@@ -2,9 +2,10 @@
 
 import scipy.stats
 
-from hits.compare.preferences import Preferences
-from hits.compare.tables import outcome_table, preference_line, preference_tables, quality_table
+from hits.compare.preferences import Preferences, preference_line, preference_tables
+from hits.compare.scores import OutcomeReport
 from hits.records import same_text_note
+from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import Outcome, PickComparison
 
 # the paper's Tables 1 and 2: votes for RYPT, BLEU and neither of each of 250 segments
@@ -115,19 +116,11 @@ def test_what_the_tables_say():
 
 
 def test_outcomes():
-    text = outcome_table(PickComparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
-    assert "rypt:table+0.2*chrf" in text
-    assert text.splitlines()[2].split()[1:] == [
-        "bleu",
-        "25.0",
-        "60.0",
-        "15.0",
-        "+10.0",
-        "[+2.0,",
-        "+18.0]",
-        "0.012",
-    ]
-    quality = quality_table(PickComparison([OUTCOME], {"rypt:table+0.2*chrf": -1.25, "best": 0.0}, 200))
-    assert quality.splitlines()[-2].split() == ["rypt:table+0.2*chrf", "-1.250"]
-    latex = outcome_table(PickComparison([OUTCOME], {"best": 0.0}, 200), latex=True)
-    assert r"95 \% interval" in latex
+    metric = parse_pick_metric("rypt:table+0.2*chrf")
+    comparison = PickComparison([OUTCOME], {metric.name: -1.25, "best": 0.0}, 200)
+    report = OutcomeReport(comparison, "signature", [], [], metrics=(metric, parse_pick_metric("bleu")))
+    _, outcomes, _, quality, _ = report.text().split("\n\n")
+    row = ["bleu", "25.0", "60.0", "15.0", "+10.0", "[+2.0,", "+18.0]", "0.012"]
+    assert outcomes.splitlines()[2].split() == [metric.name, *row]
+    assert quality.splitlines()[-2].split() == [metric.name, "-1.250"]
+    assert r"95 \% interval" in report.text(latex=True)

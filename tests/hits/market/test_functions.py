@@ -18,7 +18,7 @@ from hits.market.folder import kept_batches
 from hits.market.publish import expire, publish
 from hits.market.review import review
 from hits.market.status import collection_status
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.campaign.folder import Campaign
 from rypt.text import RyptError
 

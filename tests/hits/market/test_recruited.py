@@ -24,7 +24,7 @@ from hits.market.review import Reviewed, review
 from hits.market.status import batch_status
 from hits.records import Batch, Kind
 from hits.results.answers import Results
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -51,7 +51,7 @@ class Recruits:
 
     def assignments(self, name: str) -> list[str]:
         worker = self.store.people.named(name).id
-        return [each.id for each in self.store.work.all(int(time.time()), worker=worker)]
+        return [str(each["AssignmentId"]) for each in self.store.work.all(int(time.time()), worker=worker)]
 
     def decide(self, **decisions: str) -> Reviewed:
         """Review all work of people: an empty text approves, any other is the reason of a rejection."""
@@ -83,7 +83,7 @@ def recruits(tmp_path: Path) -> Iterator[Recruits]:
         service.studies["s"] = {"id": "s"}
         recruiting_log(client.folder, settings.id).add(step="study", study="s")
         for name in ("p1", "p2", "p3"):
-            do_all(store, store.people.enrol("join", name, int(time.time())).id)
+            do_all(store, store.people.enrol(name, int(time.time())).id)
         do_all(store, store.people.invite("Ada", int(time.time())).worker.id)
         names = {name: service.submit("s", name, "CODE") for name in ("p1", "p2", "p3")}
         yield Recruits(tmp_path, batch, client, store, service, names)
@@ -92,8 +92,8 @@ def recruits(tmp_path: Path) -> Iterator[Recruits]:
 def do_all(store: Store, worker: str) -> None:
     now = int(time.time())
     for hit in available(store, worker, now):
-        assignment = store.work.accept(worker, hit.id, now)
-        store.work.submit(assignment.id, worker, {"choice": "A"}, now + 9)
+        assignment = store.work.accept(worker, hit["HITId"], now)
+        store.work.submit(assignment["AssignmentId"], worker, {"choice": "A"}, now + 9)
 
 
 def test_a_submission_follows_once_all_work_of_the_person_is_decided(recruits: Recruits) -> None:

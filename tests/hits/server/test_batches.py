@@ -17,15 +17,12 @@ from local_market import local_market
 from store_lives import available
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.make import make_batch
-from hits.batch.options import BatchOptions
-from hits.batch.page import item_question
 from hits.batch.systems import make_comparison_batch
 from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.batches import market_language, page_in, words_in
+from hits.server.batches import market_language, waiting_batches
 from hits.server.pages.texts import consent_paragraphs
 from rypt.records import Segment
 
@@ -70,65 +67,6 @@ def test_a_copy_is_private_and_follows_the_batch(tmp_path, batch):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
 
 
-def page(market, batch, language, n=0, question=None):
-    item = batch.items[n]
-    return page_in(market, batch.annotation(item), question or item_question(batch, item), language)
-
-
-@pytest.mark.parametrize("interface", ["de", "ar", "en"])
-def test_all_of_a_page_but_the_texts_to_judge_is_translated(tmp_path, interface):
-    """The page in a language is the page of a batch that was made in it."""
-    batch = made_batch(tmp_path / "batch", interface)
-    keep_batch(tmp_path, tmp_path / "batch", "b1")
-    for other in {"de", "ar", "en"} - {interface}:
-        expected = made_batch(tmp_path / f"{interface}-{other}", other)
-        for n, item in enumerate(batch.items):
-            found = page(tmp_path, batch, other, n)
-            assert found is not None
-            assert item_question(expected, expected.items[n]).find(found) > 0, item.id
-    assert page(tmp_path, batch, interface) is None
-
-
-def test_a_page_that_asks_for_the_severity_is_translated_too(tmp_path, demo_campaign):
-    options = BatchOptions(severity=True, limit=1, controls=0)
-    batch = make_batch(demo_campaign, tmp_path / "batch", options)
-    keep_batch(tmp_path, tmp_path / "batch", batch.settings.id)
-    found = page(tmp_path, batch, "de")
-    assert found is not None
-    assert "NEIN, schwerer Fehler</span>" in found
-    assert 'value="NO_BADLY"' in found
-
-
-def test_what_is_not_the_batchs_own_page_is_left_alone(tmp_path, batch):
-    assert page(tmp_path, batch, "en") is None  # no copy
-    keep_batch(tmp_path, tmp_path / "batch", "b1")
-    assert page(tmp_path, batch, "en") is not None
-    assert page(tmp_path, batch, "fr") is None
-    assert page(tmp_path, batch, "en", question="<HTMLQuestion>another</HTMLQuestion>") is None
-    for annotation in (None, "", "x", "rypt:b1:unknown", "rypt:../batches/b1:1", "rypt:nowhere:1", "rypt::"):
-        assert page_in(tmp_path, annotation, item_question(batch, batch.items[0]), "en") is None
-    (tmp_path / "batches" / "b1" / "batch.csv").write_text("broken")
-    assert page(tmp_path, batch, "en") is None
-
-
-def test_a_title_of_ones_own_stays_beside_a_translated_description(tmp_path, batch):
-    keep_batch(tmp_path, tmp_path / "batch", "b1")
-    annotation, settings = batch.annotation(batch.items[0]), batch.settings
-    english = made_batch(tmp_path / "english", "en").settings
-    own = (settings.title, settings.description)
-    assert words_in(tmp_path, annotation, own, "en") == (english.title, english.description)
-    assert words_in(tmp_path, annotation, ("Mein Titel", own[1]), "en") == ("Mein Titel", english.description)
-    assert words_in(tmp_path, annotation, (own[0], "Mein Text"), "en") == (english.title, "Mein Text")
-
-
-def test_a_template_of_ones_own_stays_as_it_is(tmp_path):
-    made_batch(tmp_path / "batch")
-    path = tmp_path / "batch" / "template.html"
-    path.write_text(path.read_text().replace("<main>", "<main><p>Viel Erfolg!</p>"))
-    keep_batch(tmp_path, tmp_path / "batch", "b1")
-    assert page(tmp_path, read_batch(tmp_path / "batch"), "en") is None
-
-
 def test_the_markets_language_is_that_of_the_last_batch(tmp_path):
     assert market_language(tmp_path) == ""
     for n, interface in enumerate(("ar", "de")):
@@ -151,7 +89,7 @@ def visitor(app, language: str):
 @pytest.mark.parametrize(
     ("asked", "shown"), [("en", "en"), ("de-AT,fr", "de"), ("ar", "ar"), ("fr,ja", "de"), ("", "de")]
 )
-def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, shown):
+def test_pages_are_in_the_workers_language_and_hits_in_that_of_their_batch(tmp_path, asked, shown):
     """A batch with German instructions: whoever reads none of our languages gets all of it in German."""
     batch = made_batch(tmp_path / "batch")
     keep_batch(tmp_path, tmp_path / "batch", "b1")
@@ -162,21 +100,12 @@ def test_consent_and_instructions_are_in_the_workers_language(tmp_path, asked, s
     assert f'<html lang="{shown}"' in first
     csrf = re.findall(r'name="csrf" value="([\w-]{43})"', first)[0]
     client.post("/work/consent", data={"csrf": csrf, "agree": "yes"})
-    titles = {"en": "Which German–English translation", "de": "besser? (Deutsch", "ar": "أفضل؟ (الألمانية"}
-    assert titles[shown] in client.get("/work").text
     place = client.post("/work/next", data={"csrf": csrf}).location
     text = client.get(place).text
-    heading = {
-        "en": "Which translation is better?",
-        "de": "Welche Übersetzung ist besser?",
-        "ar": "أي الترجمتين أفضل؟",
-    }
-    assert heading[shown] in text
-    assert not any(other in text for language, other in heading.items() if language != shown)
-    assert re.search(rf'data-missing="[^"]+" lang="{shown}"', text)
+    assert f'<html lang="{shown}"' in text
+    assert re.search(r'data-missing="[^"]+" lang="de"', text)
+    assert "Welche Übersetzung ist besser?" in text
     assert re.search(r'<p class="text source" lang="de" dir="ltr">Satz', text)
-    fields = {"csrf": csrf, "assignmentId": place.rpartition("/")[2], "choice": "A", "comment": ""}
-    assert client.post(place, data=fields).status_code == 303
 
 
 def test_the_requesters_consent_is_shown_in_another_language_rather_than_not_at_all(tmp_path):
@@ -207,10 +136,26 @@ def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path
     worker, now = market.store.people.invite("Ada", 0).worker.id, int(time.time())
     right = {batch.annotation(item): item.columns["control"] or "A" for item in batch.items}
     for hit in available(market.store, worker, now):
-        assignment = market.store.work.accept(worker, hit.id, now)
-        market.store.work.submit(assignment.id, worker, {"choice": right[hit.annotation], "comment": ""}, now)
+        assignment = market.store.work.accept(worker, hit["HITId"], now)["AssignmentId"]
+        answer = {"choice": right[hit["RequesterAnnotation"]], "comment": ""}
+        market.store.work.submit(assignment, worker, answer, now)
     controls = sum(item.columns["control"] != "" for item in batch.items)
     assert controls > 0
     client = app.test_client()
     client.get(f"/dashboard?token={market.access.dashboard_token}")
     assert f"{controls} of {controls}" in client.get("/dashboard").text
+
+
+def test_batches_beside_the_market_wait_until_all_their_hits_are_published(tmp_path):
+    """In the layout of a campaign, ``two/batches/1`` and ``two/market``, or right beside the market."""
+    market = tmp_path / "two" / "market"
+    market.mkdir(parents=True)
+    for n, folder in enumerate(("two/batches/1", "two/mine", "batches/2")):
+        made_batch(tmp_path / folder, id=f"b{n}")
+    size = len(read_batch(tmp_path / "two" / "mine").items)
+    waiting = waiting_batches(market, {})
+    assert [str(each.folder.relative_to(tmp_path)) for each in waiting] == ["two/batches/1", "two/mine"]
+    assert [each.hits for each in waiting] == [size, size]
+    assert len(waiting_batches(market, {"b0": size, "b1": size - 1})) == 1
+    (tmp_path / "two" / "mine" / "batch.csv").write_text("broken")
+    assert len(waiting_batches(market, {})) == 1

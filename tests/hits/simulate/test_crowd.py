@@ -268,14 +268,14 @@ def test_spammers_are_found(tmp_path, unjudged_campaign):
 
 def all_answers(folder):
     """Every stored answer by the names of its worker and item, read from the market's file."""
-    from hits.server.store.store import Store
+    from hits.server.store import Store
 
     with Store(folder / "market.db") as store:
         names = {worker.id: worker.name for worker in store.people.all()}
         with store.file.reading(int(time.time())) as db:
             rows = db.execute(
-                "SELECT a.worker, h.annotation, f.fields FROM answers AS f JOIN assignments AS a ON a.id = f.assignment"
-                " JOIN hits AS h ON h.id = a.hit"
+                "SELECT WorkerId, RequesterAnnotation, fields FROM answers JOIN assignments USING (AssignmentId)"
+                " JOIN hits USING (HITId)"
             ).fetchall()
     return sorted((names[worker], annotation, fields) for worker, annotation, fields in rows)
 

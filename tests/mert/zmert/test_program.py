@@ -490,3 +490,11 @@ def test_negative_seeds_are_seeds(folder):
     seeds = {ask(write_config(folder, seed=seed)).plan.search.seed for seed in (-1, 1, 0)}
     assert len(seeds) == 3
     assert min(seeds) == 0
+
+
+def test_it_looks_for_the_optimum_of_the_lists(capsys, folder):
+    path = write_config(folder, "-cmd decoder.py")
+    assert ask(path).plan.search.aim == "list"
+    code, _, err = run_command(capsys, "tune", "--zmert", path, "--aim", "unseen")
+    assert code == 2
+    assert "--aim" in err

@@ -183,4 +183,4 @@ def test_a_list_is_no_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "list.txt").write_text("x\n")
     code, _, err = run(capsys, "score", tmp_path / "list.txt")
     assert code == 2
-    assert f"rypt compare {tmp_path / 'list.txt'} --references FILE prints the BLEU" in err
+    assert f"rypt compare systems {tmp_path / 'list.txt'} --references FILE prints the BLEU" in err

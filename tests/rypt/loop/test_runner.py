@@ -17,7 +17,7 @@ import rypt.loop
 from hits.market.client import BotoMarket
 from hits.market.ledger import EXPIRED, Ledger
 from hits.results.answers import Results
-from hits.server.store.store import Store
+from hits.server.store import Store
 from rypt.campaign.folder import Campaign
 from rypt.cli import main
 from rypt.loop import runner
@@ -43,7 +43,7 @@ def questions(campaign):
     known = items(campaign)
     asked = Counter()
     for hit in hits(campaign):
-        columns = known[tuple(hit.annotation.split(":", 2)[1:])]
+        columns = known[tuple(hit["RequesterAnnotation"].split(":", 2)[1:])]
         for slot in range(1, int(columns["size"]) + 1):
             if not columns[f"control_{slot}"]:
                 asked[columns["segment"], columns["start"], columns[f"phrase_{slot}"]] += 1
@@ -57,7 +57,7 @@ def hits(campaign):
 
 def cost(campaign):
     """What the hits that are on the market cost, in dollars."""
-    return sum((hit.type.properties.reward * hit.max_assignments for hit in hits(campaign)), Decimal(0))
+    return sum((Decimal(hit["Reward"]) * hit["MaxAssignments"] for hit in hits(campaign)), Decimal(0))
 
 
 def best_weights(campaign):

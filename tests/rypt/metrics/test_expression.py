@@ -122,12 +122,12 @@ def test_a_third_partys_metric_tunes_and_picks_also_in_a_sum(capsys, demo_campai
         assert code == 0, err
         assert "LONGEST|v1" in json.loads(out)["signature"]
     assert "unknown:ignore" in json.loads(out)["signature"]
-    code, out, err = run(capsys, "compare", demo_campaign, "--metrics", f"{name},bleu", "--show")
+    code, out, err = run(capsys, "compare", "picks", demo_campaign, "--metrics", f"{name},bleu")
     assert code == 0, err
     for block in out.split("\n\n")[:-1]:
         first, second = (line.split()[1:] for line in block.splitlines()[3:])
         assert len(first) >= len(second)
-    same = run(capsys, "compare", demo_campaign, "--metrics", f"bleu+1e-9*{name},bleu", "--show")[1]
+    same = run(capsys, "compare", "picks", demo_campaign, "--metrics", f"bleu+1e-9*{name},bleu")[1]
     assert same.startswith("0 segments with different picks")
 
 
@@ -137,7 +137,7 @@ def test_an_expression_means_the_same_in_both_commands(capsys, demo_campaign):
     )
     assert code == 0, err
     assert "unknown:no" in json.loads(out)["signature"]
-    code, out, err = run(capsys, "compare", demo_campaign, "--metrics", "rypt:no,rypt(unknown=no)", "--show")
+    code, out, err = run(capsys, "compare", "picks", demo_campaign, "--metrics", "rypt:no,rypt(unknown=no)")
     assert (code, err) == (0, "")
     assert out.startswith("0 segments with different picks")
     code, out, err = run(capsys, "tune", demo_campaign, "--metric", "bleu+0.1*model", "--json", "-q")

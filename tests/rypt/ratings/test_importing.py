@@ -147,7 +147,7 @@ def test_unknown_severities_other_texts_and_repairs(campaign: Campaign, tmp_path
     other = replace(RATING, rater="r2", errors=unplaced, score=1.0, other_text=True)
     odd = replace(RATING, rater="r3", errors=(MARK._replace(severity="Huge"),))
     repairs = Repairs("x.tsv")
-    repairs.add(3, "mark-nested", "found <v>", "joined")
+    repairs.add(3, "mark-nested", "found <v>")
     result = import_ratings(
         campaign,
         "x.tsv",
@@ -162,5 +162,5 @@ def test_unknown_severities_other_texts_and_repairs(campaign: Campaign, tmp_path
     with campaign.database() as db:
         severe = {j.phrase: j.severity for j in db.judgments() if j.worker == "r1" and j.severity}
     assert severe == {"a house ' .": 5, "a house": 5, "house": 5}
-    repair = {"line": 3, "kind": "mark-nested", "problem": "found <v>", "done": "joined"}
+    repair = {"line": 3, "kind": "mark-nested", "problem": "found <v>"}
     assert json.loads((tmp_path / "repairs.jsonl").read_text()) == repair

@@ -28,7 +28,7 @@ def jsonl(path: Path) -> list[dict[str, str]]:
 def test_files(tmp_path: Path) -> None:
     ref = replace(TWO, system="ref", target="Yes, good.", document="news")
     texts = collect_texts("x.tsv", [ONE, TWO, replace(ONE, rater="r2"), ref], references=["ref"])
-    assert (texts.without_reference, texts.other_outputs, texts.numbers) == (1, 0, None)
+    assert (texts.without_reference, texts.other_outputs, texts.renumbered) == (1, 0, False)
     texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "8", "text": "Ja ! “ Gut ” ."}]
     assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "8", "candidate": 'Yes ! " Good " .'}]
@@ -78,14 +78,11 @@ TEXTS = st.text(st.sampled_from("abc .,'\"é\u0301-&;“()3我 "), min_size=1, m
 
 
 @settings(max_examples=30)
-@given(
-    st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from("AB"), st.booleans()), min_size=1, max_size=6),
-    st.booleans(),
-)
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from("AB"), st.booleans()), min_size=1, max_size=6))
 def test_every_rating_finds_its_texts_again(
-    tmp_path_factory: pytest.TempPathFactory, rated: list[tuple[str, str, str, bool]], by_id: bool
+    tmp_path_factory: pytest.TempPathFactory, rated: list[tuple[str, str, str, bool]]
 ) -> None:
-    """By ids and by spelled texts, for any text and mark: the tokens spell the texts."""
+    """For any text and mark: the tokens spell the texts."""
     folder = tmp_path_factory.mktemp("t")
     ratings = [
         Rating(str(i), source, target, system, "r", (ErrorSpan("target", 0, 1, "major"),) * marked, 0.0)
@@ -105,7 +102,7 @@ def test_every_rating_finds_its_texts_again(
         nbest=lists,
         alignments=[path.with_suffix(".links") for path in lists],
     )
-    result = import_ratings(campaign, "x.tsv", ratings, texts=texts if by_id else None)
+    result = import_ratings(campaign, "x.tsv", ratings)
     assert (result.matched, result.unmatched) == (len(ratings), {})
 
 

@@ -86,11 +86,6 @@
 
   function restore() {
     var values = store(function (kept) { return JSON.parse(kept.getItem(draft)); });
-    var sent = frame.getAttribute("data-answers"); // what was sent, to be changed
-    if (sent) {
-      var fields = JSON.parse(sent);
-      values = Object.keys(fields).map(function (name) { return [name, fields[name]]; });
-    }
     if (!Array.isArray(values)) return;
     inputs.forEach(function (input) {
       var mine = values.filter(function (pair) { return pair[0] === input.name; });

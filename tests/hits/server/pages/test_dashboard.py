@@ -4,7 +4,6 @@ import csv
 import io
 import re
 import shutil
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -21,12 +20,17 @@ from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app
 from hits.server.pages.figures import figures, share_of_equal_pairs, sparkline
 from hits.server.settings import ServeOptions
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
 
-TERMS = HitProperties("<b>Judge</b>", "Judge it", Decimal("0.05"), 600)
-QUESTION = question_xml("<form><input name=label_1></form>")
+HIT = {
+    "Title": "<b>Judge</b>",
+    "Description": "Judge it",
+    "Reward": "0.05",
+    "AssignmentDurationInSeconds": 600,
+    "LifetimeInSeconds": 86400,
+    "MaxAssignments": 3,
+    "Question": question_xml("<form><input name=label_1></form>"),
+}
 
 
 class World:
@@ -43,11 +47,14 @@ class World:
         """The one that opens the dashboard next."""
         return read_access(self.folder).dashboard_token
 
+    def publish(self, annotation: str) -> str:
+        return str(self.store.hits.create({**HIT, "RequesterAnnotation": annotation}, 0)["HITId"])
+
     def add_hit(self, item: str, answers: list[dict[str, str]]) -> list[str]:
-        hit = self.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, f"rypt:b1:{item}"), 0).id
+        hit = self.publish(f"rypt:b1:{item}")
         made = []
         for worker, fields in zip(self.workers, answers, strict=False):
-            made.append(self.store.work.accept(worker, hit, 4000).id)
+            made.append(str(self.store.work.accept(worker, hit, 4000)["AssignmentId"]))
             self.store.work.submit(made[-1], worker, fields, 4020)
         return made
 
@@ -128,11 +135,11 @@ def test_the_numbers_without_a_batch(world: World) -> None:
     world.add_hit("i0", [{"label_1": "YES", "comment": "x"}, {"label_1": "YES"}])
     world.add_hit("i1", [{"label_1": "YES"}, {"label_1": "NO"}])
     found = figures(world.store, [], 5000)
-    assert (found.answers, found.cost, found.same) == (4, Decimal("0.20"), 0.5)
+    assert (found.cost, found.same) == (Decimal("0.20"), 0.5)
     assert found.answers_an_hour == pytest.approx(180)  # 20 seconds each
     assert found.last_hour == 4
     [progress] = found.progress
-    assert (progress.name, progress.hits, progress.places, progress.done, progress.waiting) == (
+    assert (progress.batch, progress.hits, progress.places, progress.done, progress.waiting) == (
         "b1",
         2,
         6,
@@ -228,7 +235,9 @@ def test_approve_reject_and_approve_all(world: World) -> None:
     seen = client.get(re.findall(r'href="(/dashboard/hit/[A-Z0-9]+)"', page)[0]).text
     assert re.search(r"<div[^>]* inert>\s*<form[^>]*><input name=.label_1.>", seen)
     assert (
-        world.app.test_client().get(f"/dashboard/hit/{world.store.work.find(first, 5000).hit}").status_code
+        world.app.test_client()
+        .get(f"/dashboard/hit/{world.store.work.find(first, 5000)[1]['HITId']}")
+        .status_code
         == 403
     )
     assert (
@@ -243,11 +252,12 @@ def test_approve_reject_and_approve_all(world: World) -> None:
         client.post("/dashboard/approve_all", data={"csrf": csrf, "worker": world.workers[0]}).status_code
         == 303
     )
-    found = {a.id: (a.status, a.feedback) for a in world.store.work.all(5000)}
+    rows = world.store.work.all(5000)
+    found = {row["AssignmentId"]: (row["AssignmentStatus"], row["RequesterFeedback"]) for row in rows}
     assert (found[first], found[second], found[third]) == (
-        ("approved", None),
-        ("rejected", "no label"),
-        ("approved", None),
+        ("Approved", None),
+        ("Rejected", "no label"),
+        ("Approved", None),
     )
 
 
@@ -274,7 +284,7 @@ def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None
     for token in ("", "0" * 64, worker_csrf):
         assert client.post(f"/dashboard/{action}", data=fields | {"csrf": token}).status_code == 403
     assert client.get(f"/dashboard/{action}").status_code == 405
-    assert world.store.work.find(first, 5000).status == "submitted"
+    assert world.store.work.find(first, 5000)[0]["AssignmentStatus"] == "Submitted"
     assert world.store.people.blocks() == []
 
 
@@ -316,17 +326,17 @@ def test_people_are_invited_and_their_links_are_shown_once(world: World) -> None
 
 def test_a_batch_is_paused_and_goes_on(world: World) -> None:
     world.add_hit("i0", [])
-    other = world.store.hits.create(TERMS, NewHit(QUESTION, 86400, 1, "rypt:b10:i0"), 0).id
+    other = world.publish("rypt:b10:i0")
     client = world.requester()
     token, ada = form_token(client), world.workers[0]
     client.post("/dashboard/pause", data={"csrf": token, "batch": "b1"})
-    assert [group.batch for group in world.store.open_hits.groups(ada, 5000)] == ["b10"]
-    assert ">Go on<" in client.get("/dashboard").text
+    assert [group["batch"] for group in world.store.open_hits.groups(ada, 5000)] == ["b10"]
+    assert ">Resume<" in client.get("/dashboard").text
     client.post("/dashboard/pause", data={"csrf": token, "batch": "b1"})
-    client.post("/dashboard/go_on", data={"csrf": token, "batch": "b1"})
-    assert {group.batch for group in world.store.open_hits.groups(ada, 5000)} == {"b1", "b10"}
-    assert [hit.expiration for hit in world.store.hits.all(5000)] == [86400, 86400]
-    assert world.store.hits.find(other, 5000).status == "Assignable"
+    client.post("/dashboard/resume", data={"csrf": token, "batch": "b1"})
+    assert {group["batch"] for group in world.store.open_hits.groups(ada, 5000)} == {"b1", "b10"}
+    assert [hit["Expiration"] for hit in world.store.hits.all(5000)] == [86400, 86400]
+    assert world.store.hits.find(other, 5000)["HITStatus"] == "Assignable"
     assert client.post("/dashboard/pause", data={"batch": "b1"}).status_code == 403
 
 
@@ -349,8 +359,7 @@ def test_review_shows_phrases_controls_and_haste(world: World) -> None:
     world.write_batch(world.folder / "mine", 2)
     keep_batch(world.folder, world.folder / "mine", "b1")
     world.add_hit("i0", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "NO", "label_2": "YES"}])
-    hit = world.store.hits.create(TERMS, NewHit(QUESTION, 86400, 3, "rypt:b1:i1"), 0).id
-    quick = world.store.work.accept(world.workers[0], hit, 4000).id
+    quick = world.store.work.accept(world.workers[0], world.publish("rypt:b1:i1"), 4000)["AssignmentId"]
     world.store.work.submit(quick, world.workers[0], {"label_1": "YES", "label_2": "NO_BADLY"}, 4001)
     page = world.requester().get("/dashboard/review").text
     assert page.count("control: right") == 2
@@ -358,39 +367,59 @@ def test_review_shows_phrases_controls_and_haste(world: World) -> None:
     assert page.count(">fast<") == 1
 
 
+def test_a_failed_control_of_a_ranking_is_shown(world: World) -> None:
+    """Text 1 has to rank before text 2: one worker ranks it so, the other does not."""
+    columns = {
+        **dict.fromkeys(KINDS[Kind.RANKING].columns, ""),
+        "item": "i0",
+        "segment": "7",
+        "size": "2",
+        "control": '{"better": [1, 2]}',
+        **{f"{name}_{n}": f"{name} {n}" for n in (1, 2) for name in ("system", "candidate", "text")},
+    }
+    settings = BatchSettings("b1", Kind.RANKING, "Rank", "Rank it", "", RewardRule())
+    batch = Batch(settings, (Item("i0", columns),), "<form><input name=rank_1></form>")
+    write_batch(world.folder / "mine", batch)
+    keep_batch(world.folder, world.folder / "mine", "b1")
+    world.add_hit("i0", [{"rank_1": "1", "rank_2": "4"}, {"rank_1": "5", "rank_2": "1"}])
+    page = world.requester().get("/dashboard/review").text
+    assert page.count("control: right") == 1
+    assert page.count("control: wrong, expected 1 before 2") == 1
+
+
+def test_reading_results_changes_nothing(world: World) -> None:
+    """Downloads, the review page and the first page leave the file as it was."""
+    world.write_batch(world.folder / "mine", 1)
+    keep_batch(world.folder, world.folder / "mine", "b1")
+    world.add_hit("i0", [{"label_1": "YES", "label_2": "NO"}])
+
+    def contents() -> list[str]:
+        with world.store.file.reading(5000) as db:
+            return list(db.iterdump())
+
+    client, before = world.requester(), contents()
+    for path in ("", "/review", "/results/b1.csv"):
+        assert client.get(f"/dashboard{path}").status_code == 200
+    assert contents() == before
+
+
+def test_a_batch_that_waits_is_shown_with_its_price_and_the_command(tmp_path: Path) -> None:
+    world = World(tmp_path / "two" / "market")
+    world.write_batch(tmp_path / "two" / "batches" / "1", 3)
+    client = world.requester()
+    page = client.get("/dashboard").text
+    assert f"rypt hits publish {tmp_path}/two/batches/1 --at {world.folder}" in page
+    assert "$0.06" in page
+    for n in range(3):
+        world.publish(f"rypt:b1:i{n}")
+    assert "Not published yet" not in client.get("/dashboard").text
+
+
 def form_of(client: FlaskClient, text: str) -> dict[str, str]:
     """The hidden fields of the form with this button."""
     page = client.get("/dashboard").get_data(as_text=True)
     form = next(form for form in re.findall(r"<form.*?</form>", page, re.DOTALL) if text in form)
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
-
-
-def test_a_batch_beside_the_market_is_published_once_for_the_price_that_was_shown(tmp_path: Path) -> None:
-    world = World(tmp_path / "market", now=lambda: int(time.time()))
-    world.write_batch(tmp_path / "mine", 3)
-    world.write_batch(tmp_path / "elsewhere" / "theirs", 3)
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "theirs")
-    client = world.app.test_client()
-    client.get(f"/dashboard?token={world.token}")
-    fields = form_of(client, "Publish for")
-    assert fields["folder"] == "mine"
-    for wrong in (
-        {"csrf": "x"},
-        {"folder": "link"},
-        {"folder": "../mine"},
-        {"folder": "elsewhere/theirs"},
-        {"cost": "0"},
-    ):
-        assert client.post("/dashboard/publish", data=fields | wrong).status_code in (403, 409)
-    assert world.app.test_client().post("/dashboard/publish", data=fields).status_code == 403
-    assert world.store.figures.snapshot(int(time.time())).hits == []
-    sent = client.post("/dashboard/publish", data=fields)
-    assert sent.status_code == 303, sent.get_data(as_text=True)
-    assert len(world.store.figures.snapshot(int(time.time())).hits) == 3
-    assert len(list((tmp_path / "mine").glob("published.local-*.jsonl"))) == 1
-    assert client.post("/dashboard/publish", data=fields).status_code == 409
-    assert len(world.store.figures.snapshot(int(time.time())).hits) == 3
-    assert "Publish for" not in client.get("/dashboard").get_data(as_text=True)
 
 
 def test_a_worker_is_excluded_from_the_campaign_and_included_again(

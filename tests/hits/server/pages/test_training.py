@@ -12,9 +12,7 @@ from hits.batch.page import question_xml
 from hits.market.folder import keep_batch
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
 from hits.server.app import make_app
-from hits.server.store.hits import NewHit
-from hits.server.store.records import HitProperties
-from hits.server.store.store import Store
+from hits.server.store import Store
 
 PAGE = "<form><input type=radio name=label_1 value=YES required></form>"
 
@@ -45,8 +43,17 @@ def app(tmp_path: Path) -> Flask:
     app = make_app(tmp_path / "market", now=lambda: 1000)
     keep_batch(tmp_path / "market", tmp_path / "b", "b1")
     store: Store = app.extensions["market"].store
-    terms = HitProperties("Judge", "Judge it", RewardRule().reward(5), 600)
-    store.hits.create(terms, NewHit(question_xml(PAGE), 86400, 2, "rypt:b1:i1"), 1000)
+    hit = {
+        "Title": "Judge",
+        "Description": "Judge it",
+        "Reward": "0.05",
+        "AssignmentDurationInSeconds": 600,
+        "LifetimeInSeconds": 86400,
+        "MaxAssignments": 2,
+        "RequesterAnnotation": "rypt:b1:i1",
+        "Question": question_xml(PAGE),
+    }
+    store.hits.create(hit, 1000)
     return app
 
 
@@ -89,3 +96,13 @@ def test_a_batch_without_exercises_begins_at_once(app: Flask) -> None:
     assert ada.get("/work/training/b2").location == "/work"
     assert ada.get("/work/training/..%2Fb1").status_code in (303, 404)
     assert ada.post("/work/next", data={"csrf": token(ada)}).location.startswith("/work/a/")
+
+
+def test_changed_exercises_are_shown(app: Flask, tmp_path: Path) -> None:
+    ada = enter(app, "Ada")
+    assert "e3" in ada.get("/work/training/b1").text
+    path = tmp_path / "market" / "batches" / "b1" / "training.csv"
+    path.write_text(path.read_text().replace("e3", "e9"))
+    page = ada.get("/work/training/b1").text
+    assert "e9" in page
+    assert "e3" not in page

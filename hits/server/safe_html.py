@@ -6,10 +6,8 @@ that it must not run code, reach other servers or leave its place. nh3 takes out
 address and hidden fields, and what it asks for is noted, so that only answers to it are taken.
 """
 
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from html import escape, unescape
@@ -24,29 +22,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RESERVED = frozenset({"csrf", "assignmentId", "change"})  # our hidden fields
-DROPPED = frozenset(
-    {  # with all that is in them
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "iframe",
-        "frameset",
-        "object",
-        "applet",
-        "svg",
-        "math",
-        "canvas",
-        "audio",
-        "video",
-        "title",
-        "noembed",
-        "noframes",
-        "xmp",
-        "plaintext",
-    }
-)
+RESERVED = frozenset({"csrf", "assignmentId"})  # our hidden fields
+DROPPED = _words("""
+    script style template noscript iframe frameset object applet svg math canvas audio video title noembed noframes xmp
+    plaintext
+""")  # with all that is in them
 VOID = frozenset({"br", "hr", "img", "input", "wbr", "col"})
 KEPT = VOID | _words("""
     a abbr address article aside b bdi bdo blockquote button caption cite code colgroup data datalist dd del details
@@ -62,40 +42,19 @@ ATTRIBUTES = _words("""
 INPUT_TYPES = _words("""
     checkbox color date datetime-local email hidden month number radio range search tel text time url week submit reset
 """)
-LIMITED = _words("text search url tel email")  # the types of input that may have a greatest length
 FORM = "\0form\0"  # where the form begins; no page can hold it
 BUTTON = '<button type="submit">OK</button>'
 KEY = re.compile(r' data-key="([1-9])"')
-MAX_DEPTH = 200  # the time to clean a page grows with the square of its depth
-OPTIONAL_END = VOID | _words("""
-    area base link meta param source track p li dt dd option optgroup tr td th thead tbody tfoot colgroup rt rp html
-    head body
-""")
 FORM_HOLDERS = ("input", "select", "textarea")
 
 
 @dataclass(slots=True)
 class AskedField:
-    """What the inputs of one name can send: ``fixed`` values, each at most so often, and ``free`` texts.
+    """What the inputs of one name can send: these values, a free text, or several of them at once."""
 
-    The buttons of a group of radio buttons send one value together, and so do the buttons that send the form;
-    ``most`` is how many values all inputs of the name send at most. ``longest`` is the length of a free text.
-    """
-
-    fixed: Counter[str] = field(default_factory=Counter)
-    free: int = 0
-    most: int = 0
-    longest: float = 0
-    grouped: set[str] = field(default_factory=set)
-
-    def takes(self, values: Sequence[str]) -> bool:
-        """Whether a browser can have sent these values from the page."""
-        texts = list((Counter(values) - self.fixed).elements())
-        return (
-            len(values) <= self.most
-            and len(texts) <= self.free
-            and all(_length(text) <= self.longest for text in texts)
-        )
+    values: set[str] = field(default_factory=set)
+    free: bool = False
+    several: bool = False
 
 
 @dataclass(slots=True)
@@ -105,49 +64,34 @@ class Asked:
     fields: dict[str, AskedField] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
 
-    def add_text(self, name: str, required: bool, longest: float = math.inf) -> None:
-        """One more input of this name for a free text of at most so many characters."""
+    def add(self, name: str, value: str | None, *, required: bool = False, several: bool = False) -> None:
+        """One more input of this name, which sends this value or, for None, a free text."""
         asked = self.fields.setdefault(name, AskedField())
-        asked.free += 1
-        asked.most += 1
-        asked.longest = max(asked.longest, longest)
-        self._require(name, required)
-
-    def add_value(self, name: str, value: str, required: bool, group: str = "") -> None:
-        """One more input of this name that sends this value or nothing; a ``group`` of inputs sends one of theirs."""
-        asked = self.fields.setdefault(name, AskedField())
-        asked.fixed[value] += 1
-        asked.most += group not in asked.grouped
-        if group:
-            asked.grouped.add(group)
-        self._require(name, required)
-
-    def _require(self, name: str, required: bool) -> None:
+        if value is None:
+            asked.several |= asked.free  # a second text of the same name
+            asked.free = True
+        else:
+            asked.values.add(value)
+        asked.several |= several
         if required:
             self.required.add(name)
 
     def check(self, answers: Mapping[str, Iterable[str]]) -> dict[str, str]:
         """The answers to store, several of one name joined with ``|``; `FormatError` for what the page cannot send."""
         checked = {}
-        for name, given in answers.items():
-            values = list(given)
-            if name not in self.fields:
-                raise FormatError(f"expected the fields of the page, found {name[:100]!r}")
-            if not self.fields[name].takes(values):
+        for name, sent in answers.items():
+            values, asked = list(sent), self.fields.get(name)
+            if asked is None:
+                raise FormatError(f"expected the fields of the page, got {name[:100]!r}")
+            if (len(values) > 1 and not asked.several) or not (asked.free or asked.values >= set(values)):
                 raise FormatError(f"expected one of the page's answers in {name[:100]!r}")
             checked[name] = "|".join(values)
-        if missing := [
+        missing = [
             name for name in self.fields if name in self.required and not checked.get(name, "").strip()
-        ]:
-            raise UnansweredError(missing)
-        if not checked:
-            raise UnansweredError(list(self.fields))
+        ]
+        if missing or not checked:
+            raise UnansweredError(missing or list(self.fields))
         return checked
-
-
-def _length(text: str) -> int:
-    """The length of a text as browsers count it: UTF-16 units, a line end is one."""
-    return len(text.replace("\r\n", "\n").encode("utf-16-le", "surrogatepass")) // 2
 
 
 class UnansweredError(FormatError):
@@ -180,24 +124,21 @@ class SafePage:
             f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
             for name, value in hidden.items()
         )
-        return self.body.replace(
-            FORM, f'<form method="post" action="{escape(action)}" class="judge">{fields}'
-        )
+        form = f'<form method="post" action="{escape(action)}" class="judge">{fields}'
+        return self.body.replace(FORM, form)
 
 
 @lru_cache(maxsize=256)
 def safe_page(page: str) -> SafePage:
     """Rewrite a page; one without a form becomes one.
 
-    >>> made = safe_page('<p onclick="x()">Hi<script>y()</script><form action="//evil"><input name=a></form>')
-    >>> made.with_form("/s", {})
+    >>> safe = safe_page('<p onclick="x()">Hi<script>y()</script><form action="//evil"><input name=a></form>')
+    >>> safe.with_form("/s", {})
     '<p>Hi</p><form method="post" action="/s" class="judge"><input name="a"><button type="submit">OK</button></form>'
     """
     page = page.replace("\0", "\ufffd")
     outer = _OuterTags()
     outer.feed(page)
-    if outer.deepest > MAX_DEPTH:
-        raise FormatError(f"expected elements at most {MAX_DEPTH} deep in each other, found {outer.deepest}")
     reader = _CleanPage()
     reader.feed(cleaner().clean(page))
     reader.close()
@@ -214,7 +155,7 @@ def safe_page(page: str) -> SafePage:
 
 @cache
 def cleaner() -> nh3.Cleaner:
-    """What nh3 lets stand."""
+    """nh3 with our tags and attributes."""
     return nh3.Cleaner(
         tags=set(KEPT),
         clean_content_tags=set(DROPPED),
@@ -229,23 +170,13 @@ def cleaner() -> nh3.Cleaner:
 
 
 class _OuterTags(HTMLParser):
-    """Notes the attributes of the tags around a page, which do not stay, and how deep elements stand in others."""
+    """Reads the attributes of the tags around a page, which nh3 removes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.attributes: dict[str, dict[str, str]] = {}
-        self.deepest = self._depth = 0
-
-    def handle_endtag(self, tag: str) -> None:
-        """One element less is open."""
-        if tag not in OPTIONAL_END:
-            self._depth = max(0, self._depth - 1)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the first of each."""
-        if tag not in OPTIONAL_END:
-            self._depth += 1
-            self.deepest = max(self.deepest, self._depth)
         if tag in ("html", "body"):
             self.attributes.setdefault(tag, {name: value or "" for name, value in attrs})
 
@@ -263,10 +194,7 @@ class _CleanPage(HTMLParser):
         self._outside = False  # whether fields stand outside the form
         self._disabled: list[bool] = []  # for each open fieldset, whether it or one around it is
         self._button = False
-        self._select: tuple[str, bool, str] | None = (
-            None  # the open select: its name, whether it is required, its group
-        )
-        self._selects = 0
+        self._select: Mapping[str, str | None] = {}  # the attributes of the open select
         self._option: tuple[list[str], str | None] | None = None  # the text of the open option, and its value
 
     def body(self) -> str:
@@ -279,7 +207,6 @@ class _CleanPage(HTMLParser):
         return f"{''.join(self._pieces[:begin])}{FORM}{inside}{button}</form>{''.join(self._pieces[end:])}".strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a field, and copy the tag unless it is a form's."""
         attributes = dict(attrs)
         if tag == "form":
             if self._form:
@@ -299,7 +226,7 @@ class _CleanPage(HTMLParser):
 
     def _note(self, tag: str, attributes: Mapping[str, str | None]) -> None:
         """Note a field of the form."""
-        if tag == "option" and self._select and "disabled" not in attributes:
+        if tag == "option" and self._select.get("name"):
             self._option = ([], attributes.get("value"))
         name, required = attributes.get("name") or "", "required" in attributes
         if not name or tag not in (*FORM_HOLDERS, "button"):
@@ -307,25 +234,17 @@ class _CleanPage(HTMLParser):
         self._outside |= len(self._form) != 1 or self._later_forms > 0
         kind = (attributes.get("type") or "text").lower()
         value = attributes.get("value")
-        if tag == "button":
-            self.asked.add_value(name, value or "", False, "buttons")
-        elif tag == "select":
-            self._selects += 1
-            group = "" if "multiple" in attributes else f"select {self._selects}"
-            self._select = (name, required, group)
+        if tag == "select":
+            self._select = attributes
+        elif tag == "button" or (tag == "input" and kind == "hidden"):
+            self.asked.add(name, value or "")
         elif tag == "input" and kind in ("radio", "checkbox"):
-            self.asked.add_value(
-                name, "on" if value is None else value, required, "radio" if kind == "radio" else ""
-            )
-        elif tag == "input" and kind == "hidden":
-            self.asked.add_value(name, value or "", False)
+            shown = "on" if value is None else value
+            self.asked.add(name, shown, required=required, several=kind == "checkbox")
         elif tag == "textarea" or kind not in ("submit", "reset"):
-            longest = attributes.get("maxlength") or ""
-            limited = longest.isascii() and longest.isdigit() and (tag == "textarea" or kind in LIMITED)
-            self.asked.add_text(name, required, int(longest) if limited else math.inf)
+            self.asked.add(name, None, required=required)
 
     def handle_endtag(self, tag: str) -> None:
-        """Copy the tag unless it is a form's."""
         if tag == "form":
             if self._later_forms:
                 self._later_forms -= 1
@@ -334,28 +253,28 @@ class _CleanPage(HTMLParser):
             return
         if tag == "fieldset":
             self._disabled.pop()
-        if tag == "option" and self._select and self._option:
-            name, required, group = self._select
+        if tag == "option" and self._option:
             (text, value), self._option = self._option, None
-            self.asked.add_value(
-                name, " ".join(unescape("".join(text)).split()) if value is None else value, required, group
+            shown = " ".join(unescape("".join(text)).split())
+            self.asked.add(
+                self._select.get("name") or "",
+                shown if value is None else value,
+                required="required" in self._select,
+                several="multiple" in self._select,
             )
         if tag == "select":
-            self._select = None
+            self._select = {}
         self._pieces.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
-        """Copy text, which is escaped."""
         self._pieces.append(data)
         if self._option:
             self._option[0].append(data)
 
     def handle_entityref(self, name: str) -> None:
-        """Copy a reference such as ``&lt;``."""
         self.handle_data(f"&{name};")
 
     def handle_charref(self, name: str) -> None:
-        """Copy a reference such as ``&#160;``."""
         self.handle_data(f"&#{name};")
 
 

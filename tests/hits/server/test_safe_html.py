@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hits.server.questions.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
+from hits.server.safe_html import BUTTON, FORM, KEPT, VOID, UnansweredError, cleaner, safe_page
 from rypt.text import FormatError
 
 PIECES = st.sampled_from(
@@ -171,15 +171,15 @@ def test_what_a_page_needs_survives() -> None:
     assert '<input id="x" name="x" type="number" min="1" required="">' in made.body
     assert '<option value="1" selected="">one</option>' in made.body
     assert "<title" not in made.body
-    assert (made.asked.fields["x"].free, made.asked.fields["s"].fixed, made.asked.required) == (
-        1,
-        {"1": 1},
+    assert (made.asked.fields["x"].free, made.asked.fields["s"].values, made.asked.required) == (
+        True,
+        {"1"},
         {"x"},
     )
 
 
 PAGE = """<form><input type=radio name=a value=YES required><input type=radio name=a value=NO required>
-<textarea name=b maxlength=5></textarea><input type=checkbox name=c value=x><input type=checkbox name=c value=y>
+<textarea name=b></textarea><input type=checkbox name=c value=x><input type=checkbox name=c value=y>
 <select name=d><option>two  words<option value=2>2</select><select name=e multiple><option>1<option>2</select>
 <input type=hidden name=f value=fixed><button name=g value=1>1</button><button name=g value=2>2</button></form>"""
 
@@ -208,15 +208,12 @@ def test_what_a_page_can_send_is_taken(given: dict[str, list[str]]) -> None:
         {"a": ["YES", "YES"]},
         {"a": ["MAYBE"]},
         {"b": ["1", "2"]},
-        {"b": ["longer"]},
-        {"c": ["x", "x"]},
+        {"c": ["x", "z"]},
         {"d": ["two words", "2"]},
         {"d": [""]},
-        {"e": ["1", "1"]},
         {"f": ["other"]},
         {"g": ["1", "2"]},
         {"h": ["1"]},
-        {"b": ["\U0001f600" * 3]},
     ],
 )
 def test_what_a_page_cannot_have_sent_is_refused(given: dict[str, list[str]]) -> None:
