@@ -3,16 +3,16 @@
 collected = collect("batches/1", "market", "campaign")     →  collected.assignments, collected.judgments, …
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
-from hits.market.client import AnyMarket, HitState, Market, Participant, SubmittedAssignment, open_market
+from hits.market.client import AnyMarket, HitState, Market, Participant, open_market
 from hits.market.publish import AnyBatch, opened_batch, published
-from hits.records import Answer, Batch, Item
-from hits.results.answers import Added, Bonus, LeftOut, Results
-from hits.results.content import Assignment
+from hits.records import Assignment, Batch, Item
+from hits.results.answers import Added, Results
 from hits.results.csv_file import batch_facts, format_time
 from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
@@ -72,26 +72,27 @@ def collect_into(
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]
         facts = batch_facts(batch, item) | hit_facts(states.get(hit))
-
-        def read(work: SubmittedAssignment, item: Item = item, facts: dict[str, str] = facts) -> Assignment:
-            answer = _answer(batch, item, work)
-            return Assignment(answer, item.columns, work.status, facts | work_facts(work), market.name)
-
-        works = list(market.work(hit))
-        unread = []
-        for added, work, error in _added(results, works, read):
-            if work is not None:
-                wrong.append(f"item {item.id}: assignment {work.assignment}: {error}")
-                unread.append(
-                    LeftOut(
-                        work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error)
-                    )
-                )
-            for field in fields(Added):
-                setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
+        work = [
+            replace(
+                one,
+                batch=batch.settings.id,
+                item=item.id,
+                columns=item.columns,
+                facts={**facts, **one.facts},
+                market=market.name,
+            )
+            for one in market.work(hit)
+        ]
+        added, unread = _add(results, work)
+        wrong += [f"item {one.item}: assignment {one.id}: {one.problem}" for one in unread]
         results.add_left_out(unread)
-        if works:
-            results.add_bonuses(_bonuses(market, hit))
+        for name, count in asdict(added).items():
+            setattr(total, name, getattr(total, name) + count)
+        if work:
+            paid = sorted(market.bonuses(hit), key=lambda bonus: bonus.assignment)
+            results.add_bonuses(
+                (id, list(bonuses)) for id, bonuses in groupby(paid, attrgetter("assignment"))
+            )
     return Collected(
         total.assignments,
         total.already,
@@ -104,23 +105,22 @@ def collect_into(
     )
 
 
-def _added(
-    results: Results, works: Sequence[SubmittedAssignment], read: Callable[[SubmittedAssignment], Assignment]
-) -> Iterator[tuple[Added, SubmittedAssignment | None, str]]:
-    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read.
-
-    Each comes with the work that cannot be read, if any, and the reason.
-    """
+def _add(results: Results, work: Sequence[Assignment]) -> tuple[Added, list[Assignment]]:
+    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read: these come back."""
     try:
-        yield results.add([read(work) for work in works]), None, ""
-        return
+        return results.add(work), []
     except FormatError:
         pass
-    for work in works:
+    total, unread = Added(), []
+    for one in work:
         try:
-            yield results.add([read(work)]), None, ""
+            added = results.add([one])
         except FormatError as error:
-            yield Added(), work, str(error)
+            unread.append(replace(one, problem=one_line(str(error))))
+        else:
+            for name, count in asdict(added).items():
+                setattr(total, name, getattr(total, name) + count)
+    return total, unread
 
 
 def hit_facts(state: HitState | None) -> dict[str, str]:
@@ -132,33 +132,3 @@ def hit_facts(state: HitState | None) -> dict[str, str]:
         "CreationTime": format_time(state.created),
         "Expiration": format_time(state.expires),
     }
-
-
-def work_facts(work: SubmittedAssignment) -> dict[str, str]:
-    """The columns that only the market knows of an assignment."""
-    return {
-        "AutoApprovalTime": format_time(work.auto_approval),
-        "ApprovalTime": format_time(work.approved),
-        "RejectionTime": format_time(work.rejected),
-        "RequesterFeedback": work.feedback,
-    }
-
-
-def _bonuses(market: Market, hit: str) -> Iterator[tuple[str, list[Bonus]]]:
-    """The payments for each assignment of a hit."""
-    paid = sorted(market.bonuses(hit), key=lambda payment: payment.assignment)
-    for assignment, payments in groupby(paid, key=lambda payment: payment.assignment):
-        yield assignment, [Bonus(assignment, p.amount, p.reason, p.paid) for p in payments]
-
-
-def _answer(batch: Batch, item: Item, work: SubmittedAssignment) -> Answer:
-    return Answer(
-        batch.settings.id,
-        item.id,
-        work.hit,
-        work.assignment,
-        work.worker,
-        work.fields,
-        work.accepted,
-        work.submitted,
-    )

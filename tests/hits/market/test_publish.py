@@ -185,13 +185,13 @@ def test_review_bonus_block_and_the_end_of_a_hit(tmp_path, batch):
         worker, _ = work(store, "Ada", answers)
         hit = next(iter(market.find(batch.settings.id).values()))
         (done,) = market.work(hit)
-        market.reject(done.assignment, "answered A to everything")
+        market.reject(done.id, "answered A to everything")
         collect_into(Results(db), batch, tmp_path / "batch", market)
         (done,) = market.work(hit)
-        assert (done.status, done.feedback) == ("Rejected", "answered A to everything")
-        market.approve(done.assignment, overturn=True)
+        assert (done.status, done.facts["RequesterFeedback"]) == ("Rejected", "answered A to everything")
+        market.approve(done.id, overturn=True)
         for _ in range(2):
-            market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
+            market.bonus(worker, done.id, Decimal("0.25"), "thank you")
         assert store.work.earnings(worker, int(time.time())).bonuses == Decimal("0.25")
         market.block(worker, "no more")
         assert not available(store, worker, int(time.time()))
@@ -268,10 +268,10 @@ def test_another_bonus_for_the_same_reason_is_told(tmp_path, batch):
         publish(batch, market)
         worker, _ = work(store, "Ada", answers)
         (done,) = market.work(next(iter(market.find(batch.settings.id).values())))
-        market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
+        market.bonus(worker, done.id, Decimal("0.25"), "thank you")
         with pytest.raises(MarketError, match=r"a bonus of \$0.25 was paid for this reason already"):
-            market.bonus(worker, done.assignment, Decimal("5"), "thank you")
-        assert market.paid(worker, done.assignment) == Decimal("0.25")
+            market.bonus(worker, done.id, Decimal("5"), "thank you")
+        assert market.paid(worker, done.id) == Decimal("0.25")
 
 
 def test_what_the_market_knows_comes_along(tmp_path, batch):
@@ -284,11 +284,11 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
         first, second, *_ = results.assignments()
         assert first.facts["HITTypeId"] == second.facts["HITTypeId"] != ""
         assert parse_time(first.facts["Expiration"]) - parse_time(first.facts["CreationTime"]) == 14 * 86400
-        assert parse_time(first.facts["AutoApprovalTime"]) == first.answer.submitted + 7 * 86400
+        assert parse_time(first.facts["AutoApprovalTime"]) == first.submitted + 7 * 86400
         assert "ApprovalTime" not in first.facts
-        market.approve(first.answer.assignment, "well done")
-        market.reject(second.answer.assignment, "=nothing read")
-        market.bonus(first.answer.worker, first.answer.assignment, Decimal("0.25"), "thank you")
+        market.approve(first.id, "well done")
+        market.reject(second.id, "=nothing read")
+        market.bonus(first.worker, first.id, Decimal("0.25"), "thank you")
         collect_into(results, batch, tmp_path / "batch", market)
         collect_into(results, batch, tmp_path / "batch", market)
         first, second, *_ = results.assignments()
@@ -297,15 +297,11 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
             "well done",
             "local",
         )
-        assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
+        assert parse_time(first.facts["ApprovalTime"]) >= first.accepted
         assert (second.status, second.facts["RequesterFeedback"]) == ("Rejected", "=nothing read")
         assert second.facts["RejectionTime"]
         ((assignment, [bonus]),) = results.bonuses().items()
-        assert (assignment, bonus.amount, bonus.reason) == (
-            first.answer.assignment,
-            Decimal("0.25"),
-            "thank you",
-        )
+        assert (assignment, bonus.amount, bonus.reason) == (first.id, Decimal("0.25"), "thank you")
         numbers = campaign_numbers(results)
         assert (numbers.bonuses, numbers.fees, numbers.approved) == (Decimal("0.25"), 0, 1)
         stream = io.StringIO()
