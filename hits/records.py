@@ -16,6 +16,7 @@ empty was made for a control: it belongs to no system and never counts in a comp
 JSON list of other systems whose text for the segment is that of the slot: they get its rank.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.qualifications import Qualifications
+from hits.simulated import is_simulated
 from rypt.text import FormatError, RyptError, plural
 
 MAX_ALTERNATIVES = 10
@@ -32,6 +34,7 @@ MAX_RANKED = 5
 CENT = Decimal("0.01")
 DAY = 24 * 3600
 ANNOTATION = "rypt"  # how a hit of ours begins its RequesterAnnotation
+SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")  # of assignments
 COMMENT = "comment"  # the form field of free text, in all kinds
 
 
@@ -208,21 +211,77 @@ def parse_annotation(annotation: str) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one worker sent for one item; times count seconds since 1970.
+class Assignment:
+    """One hit done by one worker: from the market's client to the judgment file; times count seconds since 1970.
 
     ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE; NO_SLIGHTLY and NO_BADLY where severity is asked), or
-    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``.
+    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``. ``columns`` are the item's, ``facts`` other
+    columns of a results CSV. Where ``market`` is not known, hits of a batch of ours are taken for ``local`` and others
+    for ``mturk``. ``problem`` says why an assignment cannot be read.
     """
 
-    batch: str
-    item: str
+    id: str
     hit: str
-    assignment: str
     worker: str
     fields: Mapping[str, str]
     accepted: int | None = None
     submitted: int | None = None
+    status: str = SUBMITTED
+    batch: str = ""
+    item: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    market: str = ""
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise FormatError(f"expected a status {', '.join(STATUSES)}, found {self.status!r}")
+
+    @property
+    def seconds(self) -> int | None:
+        """How long it took: from accepting to submitting, or as the market says; not known of simulated workers."""
+        if is_simulated(self.worker):
+            return None
+        if self.accepted is not None and self.submitted is not None and self.submitted >= self.accepted:
+            return self.submitted - self.accepted
+        seconds = self.facts.get("WorkTimeInSeconds", "")
+        return int(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """A payment to a worker besides the reward of an assignment, made or to be made."""
+
+    assignment: str
+    worker: str
+    amount: Decimal
+    reason: str = ""
+    time: int | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """Of published hits, how many can be taken now; and of all their places, which are free, taken, done, reviewed."""
+
+    published: int = 0
+    assignable: int = 0
+    places: int = 0
+    open: int = 0
+    pending: int = 0
+    submitted: int = 0
+    reviewed: int = 0
+
+    def add(self, hit: Mapping[str, Any]) -> None:
+        """Count one more hit, in the protocol's form."""
+        free, taken = hit["NumberOfAssignmentsAvailable"], hit["NumberOfAssignmentsPending"]
+        self.published += 1
+        self.assignable += hit["HITStatus"] == "Assignable"
+        self.places += hit["MaxAssignments"]
+        self.open += free
+        self.pending += taken
+        self.submitted += hit["MaxAssignments"] - free - taken
+        self.reviewed += hit["NumberOfAssignmentsCompleted"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Answers become judgments and comparisons in the campaign's database, each exactly once.
 
-    Results(db).add([Assignment(answer, item.columns)])   →   read_votes(db), results.comparisons()
+    Results(db).add(assignments)   →   read_votes(db), results.comparisons()
 
 A judgment's ``origin`` is its hit and its ``source`` is ``hit``; a worker does a hit once, so hit and worker name the
 assignment. Controls never become judgments; their outcome is in a table of its own. Systems with the same text for a
@@ -15,17 +15,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from hits.records import Answer, Choice, Comparison, IdenticalPair
-from hits.results.content import (
+from hits.records import (
     APPROVED,
     REJECTED,
     STATUSES,
     SUBMITTED,
     Assignment,
-    Content,
-    ControlAnswer,
-    understand,
+    Bonus,
+    Choice,
+    Comparison,
+    IdenticalPair,
 )
+from hits.results.content import Content, ControlAnswer, understand
 from hits.results.tables import create_answer_tables
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import FormatError, is_one_line, plural
@@ -48,16 +49,6 @@ HIT_FACTS = (  # what a market says of a hit; the other facts are of an assignme
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bonus:
-    """One payment besides the reward of an assignment."""
-
-    assignment: str
-    amount: Decimal
-    reason: str
-    time: int | None = None
-
-
 @dataclass(slots=True)
 class Added:
     """The numbers of added assignments and their answers."""
@@ -68,17 +59,6 @@ class Added:
     comparisons: int = 0
     controls: int = 0
     unanswered: int = 0
-
-
-class LeftOut(NamedTuple):
-    """An assignment that was submitted and cannot be read, with the reason: work that waits for a review."""
-
-    assignment: str
-    hit: str
-    batch: str
-    worker: str
-    status: str
-    reason: str
 
 
 class Work(NamedTuple):
@@ -149,13 +129,20 @@ class Results:
             return
         self._check_place(content)
         self._put_hit(assignment, content)
-        answer, (_, facts) = assignment.answer, split_facts(assignment.facts)
-        id, judgments = answer.assignment, content.judgments()
+        _, facts = split_facts(assignment.facts)
+        id, judgments = assignment.id, content.judgments()
         self._execute("DELETE FROM left_out WHERE assignment = ?", id)
         self._execute(
             "INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(id, answer.hit, answer.worker, assignment.status, answer.accepted, answer.submitted),
-            *(assignment.seconds, _json(answer.fields), _json(facts)),
+            *(
+                id,
+                assignment.hit,
+                assignment.worker,
+                assignment.status,
+                assignment.accepted,
+                assignment.submitted,
+            ),
+            *(assignment.seconds, _json(assignment.fields), _json(facts)),
         )
         self.db.put(judgments)
         labels = (
@@ -189,8 +176,8 @@ class Results:
 
     def _is_known(self, assignment: Assignment) -> bool:
         """Whether it was added before; then it must be the same, and its status and facts may be newer."""
-        a = assignment.answer
-        known = self._rows("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.assignment)
+        a = assignment
+        known = self._rows("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.id)
         if not known:
             other = self._rows("SELECT id FROM assignments WHERE hit = ? AND worker = ?", a.hit, a.worker)
             if other:
@@ -198,10 +185,10 @@ class Results:
             return False
         hit, worker, fields = known[0]
         if (hit, worker, filled(json.loads(fields))) != (a.hit, a.worker, filled(a.fields)):
-            raise FormatError(f"assignment {a.assignment} is there with another hit, worker or answer")
+            raise FormatError(f"assignment {a.id} is there with another hit, worker or answer")
         of_hit, of_work = split_facts(assignment.facts)
         self._update_hit(a.hit, of_hit)
-        self._update(a.assignment, assignment.status, of_work)
+        self._update(a.id, a.status, of_work)
         return True
 
     def _check_place(self, content: Content) -> None:
@@ -216,7 +203,7 @@ class Results:
                 )
 
     def _put_hit(self, assignment: Assignment, content: Content) -> None:
-        a, (facts, _) = assignment.answer, split_facts(assignment.facts)
+        a, (facts, _) = assignment, split_facts(assignment.facts)
         rows = self._rows("SELECT columns FROM hits WHERE id = ?", a.hit)
         if rows:
             if filled(json.loads(rows[0][0])) != filled(assignment.columns):
@@ -267,7 +254,7 @@ class Results:
         An approval is above a rejection, which can be overturned, and this above no decision; of two texts of one
         fact the one that sorts last stays, and so do the longer payments. So the order of merging does not matter.
         """
-        id = assignment.answer.assignment
+        id = assignment.id
         rows = self._rows(
             "SELECT a.status, h.facts, a.facts FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE a.id = ?",
             id,
@@ -318,17 +305,20 @@ class Results:
         rows = ((assignment, i, str(b.amount), b.reason, b.time) for i, b in enumerate(paid, start=1))
         self._execute_many("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
 
-    def add_left_out(self, rows: Iterable[LeftOut]) -> None:
+    def add_left_out(self, assignments: Iterable[Assignment]) -> None:
         """Remember assignments that cannot be read, so that `status` and `workers` name them until they are."""
-        given = list(rows)
-        if given:
+        rows = [(a.id, a.hit, a.batch, a.worker, a.status, a.problem) for a in assignments]
+        if rows:
             with self.db.writing():
-                self._execute_many("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", given)
+                self._execute_many("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", rows)
 
-    def left_out(self, batch: str | None = None) -> list[LeftOut]:
+    def left_out(self, batch: str | None = None) -> list[Assignment]:
         """The assignments of a batch, or of all, that cannot be read."""
         sql = "SELECT * FROM left_out WHERE ?1 IS NULL OR batch = ?1 ORDER BY worker, assignment"
-        return [LeftOut(*row) for row in self._rows(sql, batch)]
+        return [
+            Assignment(id, hit, worker, {}, status=status, batch=of_batch, problem=problem)
+            for id, hit, of_batch, worker, status, problem in self._rows(sql, batch)
+        ]
 
     def assignments(self, batch: str | None = None) -> Iterator[Assignment]:
         """All assignments in the order in which they were added, of one batch or all; bounded in memory."""
@@ -354,16 +344,31 @@ class Results:
                     *texts,
                 ) = row
                 fields, of_work = map(json.loads, texts)
-                answer = Answer(batch_id, item, hit, id, worker, fields, accepted, submitted)
                 facts = {**json.loads(of_hit), **of_work}
-                yield Assignment(answer, json.loads(columns), status, facts, market)
+                yield Assignment(
+                    id,
+                    hit,
+                    worker,
+                    fields,
+                    accepted,
+                    submitted,
+                    status,
+                    batch_id,
+                    item,
+                    json.loads(columns),
+                    facts,
+                    market,
+                )
 
     def bonuses(self) -> dict[str, list[Bonus]]:
         """The payments for each assignment, in their order."""
         paid: dict[str, list[Bonus]] = {}
-        sql = "SELECT assignment, amount, reason, time FROM bonuses ORDER BY assignment, number"
-        for assignment, amount, reason, time in self._rows(sql):
-            paid.setdefault(assignment, []).append(Bonus(assignment, Decimal(amount), reason, time))
+        sql = """
+            SELECT assignment, worker, amount, reason, time FROM bonuses
+            JOIN assignments AS a ON a.id = assignment ORDER BY assignment, bonuses.number
+        """
+        for assignment, worker, amount, reason, time in self._rows(sql):
+            paid.setdefault(assignment, []).append(Bonus(assignment, worker, Decimal(amount), reason, time))
         return paid
 
     def identical(self) -> list[tuple[str, IdenticalPair]]:

@@ -2,52 +2,27 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from hits.kinds import kind_of, parse_ranking_control, same_systems
-from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Answer, Choice, Comparison, ControlKind, Kind, Ranking
+from hits.records import (
+    MAX_ALTERNATIVES,
+    MAX_RANKED,
+    REJECTED,
+    Assignment,
+    Choice,
+    Comparison,
+    ControlKind,
+    Kind,
+    Ranking,
+)
 from hits.simulated import is_simulated
 from rypt.records import Judgment, Label, Span, parse_label
 from rypt.text import FormatError
 from rypt.texts.phrases import phrase_key
 
-SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,127}")
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """An answer and what came with it: the item's columns, its status, other columns of the results CSV.
-
-    ``market`` is the name of the market it was given on; where it is not known, hits of a batch of ours are taken for
-    ``local`` and others for ``mturk``.
-    """
-
-    answer: Answer
-    columns: Mapping[str, str]
-    status: str = SUBMITTED
-    facts: Mapping[str, str] = field(default_factory=dict)
-    market: str = ""
-
-    def __post_init__(self) -> None:
-        a = self.answer
-        for name, text in (("hit", a.hit), ("assignment", a.assignment), ("worker", a.worker)):
-            if not ID.fullmatch(text):
-                raise FormatError(f"expected a {name} id of letters and digits, found {text!r}")
-        if self.status not in STATUSES:
-            raise FormatError(f"expected a status {', '.join(STATUSES)}, found {self.status!r}")
-
-    @property
-    def seconds(self) -> int | None:
-        """How long it took: from accepting to submitting, or as the market says; not known of simulated workers."""
-        if is_simulated(self.answer.worker):
-            return None
-        accepted, submitted = self.answer.accepted, self.answer.submitted
-        if accepted is not None and submitted is not None and submitted >= accepted:
-            return submitted - accepted
-        seconds = self.facts.get("WorkTimeInSeconds", "")
-        return int(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +77,11 @@ def understand(assignment: Assignment, case: str = "lower") -> Content:
 
     Phrases become keys of a database with this ``case``.
     """
+    if assignment.problem:
+        raise FormatError(assignment.problem)
+    for name, text in (("hit", assignment.hit), ("assignment", assignment.id), ("worker", assignment.worker)):
+        if not ID.fullmatch(text):
+            raise FormatError(f"expected a {name} id of letters and digits, found {text!r}")
     kind = kind_of(assignment.columns)
     if not assignment.columns.get("segment"):
         raise FormatError("expected a column segment, found nothing in it")
@@ -109,13 +89,13 @@ def understand(assignment: Assignment, case: str = "lower") -> Content:
 
 
 def _read_labels(assignment: Assignment, case: str) -> Content:
-    columns, answer = assignment.columns, assignment.answer
+    columns = assignment.columns
     span = _span(columns)
     labels: list[LabelAnswer] = []
     controls: list[ControlAnswer] = []
-    source = "simulation" if is_simulated(answer.worker) else "hit"
+    source = "simulation" if is_simulated(assignment.worker) else "hit"
     for slot in range(1, MAX_ALTERNATIVES + 1):
-        phrase, given = columns.get(f"phrase_{slot}", ""), answer.fields.get(f"label_{slot}", "").strip()
+        phrase, given = columns.get(f"phrase_{slot}", ""), assignment.fields.get(f"label_{slot}", "").strip()
         if not phrase:
             continue
         label, severity = parse_label(given or "NOT_SURE")
@@ -125,10 +105,10 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
             span,
             phrase_key(phrase, case),
             label,
-            answer.worker,
-            answer.hit,
+            assignment.worker,
+            assignment.hit,
             source,
-            answer.submitted,
+            assignment.submitted,
             float(assignment.status != REJECTED),
             severity,
         )
@@ -137,20 +117,20 @@ def _read_labels(assignment: Assignment, case: str) -> Content:
             right = bool(given) and label == Label.parse(expected)
             kind = columns.get(f"control_kind_{slot}") or ControlKind.REPEAT
             controls.append(
-                ControlAnswer(answer.worker, slot, kind, expected, str(label) if given else "", right)
+                ControlAnswer(assignment.worker, slot, kind, expected, str(label) if given else "", right)
             )
     blank = sum(not label.answered for label in labels)
     return Content(Kind.LABEL, len(labels), tuple(labels), controls=tuple(controls), unanswered=blank)
 
 
 def _read_comparison(assignment: Assignment, case: str) -> Content:
-    columns, answer = assignment.columns, assignment.answer
-    given = answer.fields.get("choice", "").strip().upper()
+    columns = assignment.columns
+    given = assignment.fields.get("choice", "").strip().upper()
     if given not in ("", *Choice):
         raise FormatError(f"expected a choice A, B or EQUAL, found {given!r}")
     if expected := columns.get("control", ""):
         kind = columns.get("control_kind") or ControlKind.REPEAT
-        control = ControlAnswer(answer.worker, 1, kind, expected, given, given == expected)
+        control = ControlAnswer(assignment.worker, 1, kind, expected, given, given == expected)
         return Content(Kind.COMPARISON, 1, controls=(control,), unanswered=int(not given))
     a, b = columns["system_a"], columns["system_b"]
     if not given or not a or not b:
@@ -160,10 +140,10 @@ def _read_comparison(assignment: Assignment, case: str) -> Content:
         a,
         b,
         Choice(given),
-        answer.worker,
-        answer.submitted,
-        answer.hit,
-        answer.assignment,
+        assignment.worker,
+        assignment.submitted,
+        assignment.hit,
+        assignment.id,
     )
     return Content(Kind.COMPARISON, 1, comparisons=(made,))
 
@@ -173,20 +153,20 @@ def _read_ranking(assignment: Assignment, case: str) -> Content:
 
     A system with the text of a slot has the slot's rank.
     """
-    columns, answer = assignment.columns, assignment.answer
+    columns = assignment.columns
     slots = [
         i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")
     ]
-    ranks = {slot: rank for slot in slots if (rank := _rank(answer.fields.get(f"rank_{slot}", "")))}
-    controls, pair = _ranking_control(columns, ranks, answer.worker)
+    ranks = {slot: rank for slot in slots if (rank := _rank(assignment.fields.get(f"rank_{slot}", "")))}
+    controls, pair = _ranking_control(columns, ranks, assignment.worker)
     ranking = Ranking(
         columns["segment"],
         tuple(str(slot) if columns.get(f"system_{slot}") else "" for slot in ranks),
         tuple(ranks.values()),
-        answer.worker,
-        answer.submitted,
-        answer.hit,
-        answer.assignment,
+        assignment.worker,
+        assignment.submitted,
+        assignment.hit,
+        assignment.id,
     )
     groups = {str(slot): (columns.get(f"system_{slot}", ""), *same_systems(columns, slot)) for slot in slots}
     made: list[Comparison] = []

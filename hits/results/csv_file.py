@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TextIO
 
-from hits.records import Answer, Batch, Item, parse_annotation
+from hits.records import SUBMITTED, Assignment, Batch, Item, parse_annotation
 from hits.results.answers import Results
-from hits.results.content import SUBMITTED, Assignment
 from rypt.csv_rows import csv_rows, neutralize, restore
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
@@ -216,11 +215,12 @@ def _assignment(row: Row) -> Assignment:
     fields = {name.removeprefix("Answer."): text for name, text in row.items() if name.startswith("Answer.")}
     batch, item = parse_annotation(row.get("RequesterAnnotation", "")) or ("", columns.get("item", ""))
     accepted, submitted = parse_time(row["AcceptTime"]), parse_time(row["SubmitTime"])
-    answer = Answer(
-        batch, item, row["HITId"], row["AssignmentId"], row["WorkerId"], fields, accepted, submitted
-    )
     facts = {name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in OWN}
-    return Assignment(answer, columns, row["AssignmentStatus"].strip() or SUBMITTED, facts)
+    status, ids = (
+        row["AssignmentStatus"].strip() or SUBMITTED,
+        (row["AssignmentId"], row["HITId"], row["WorkerId"]),
+    )
+    return Assignment(*ids, fields, accepted, submitted, status, batch, item, columns, facts)
 
 
 def export_results(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
@@ -229,20 +229,15 @@ def export_results(results: Results, stream: TextIO, *, batch: str | None = None
     fields: dict[str, None] = {}
     for assignment in results.assignments(batch):
         columns.update(dict.fromkeys(assignment.columns))
-        fields.update(dict.fromkeys(assignment.answer.fields))
+        fields.update(dict.fromkeys(assignment.fields))
     return write_rows(stream, list(columns), list(fields), map(results_row, results.assignments(batch)))
 
 
 def results_row(assignment: Assignment) -> Row:
     """An assignment as a row: site columns, ``Input.*`` and ``Answer.*``."""
-    a = assignment.answer
-    row = {name: assignment.facts.get(name, "") for name in SITE_COLUMNS}
-    row |= {
-        "HITId": a.hit,
-        "AssignmentId": a.assignment,
-        "WorkerId": a.worker,
-        "AssignmentStatus": assignment.status,
-    }
+    a = assignment
+    row = {name: a.facts.get(name, "") for name in SITE_COLUMNS}
+    row |= {"HITId": a.hit, "AssignmentId": a.id, "WorkerId": a.worker, "AssignmentStatus": a.status}
     seconds = assignment.seconds
     computed = {
         "AcceptTime": format_time(a.accepted),

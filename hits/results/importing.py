@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hits.records import Batch, Item
+from hits.records import Assignment, Batch, Item
 from hits.results.answers import Added, Results
-from hits.results.content import Assignment
 from hits.results.csv_file import NEEDED, NEEDED_OF_BATCH, batch_facts, read_assignments
 from rypt.text import FormatError, InputError, PathLike
 
@@ -22,7 +21,7 @@ def import_results(
 
     A ``batch`` says what its rows mean: the file needs no ``Input.*`` beside ``Input.item`` or our annotation, and what
     it has of them must be the batch's.  ``market`` is
-    where the work was done (see `hits.results.content.Assignment`).
+    where the work was done (see `hits.records.Assignment`).
     """
     added = Added()
     items = {item.id: item for item in batch.items} if batch else {}
@@ -39,7 +38,7 @@ def import_results(
 
 def completed(assignment: Assignment, batch: Batch, items: Mapping[str, Item]) -> Assignment:
     """The assignment with what its batch knows: the item's columns, title, reward and so on where the row has none."""
-    a = assignment.answer
+    a = assignment
     if a.batch not in ("", batch.settings.id):
         raise FormatError(f"expected a hit of the batch {batch.settings.id}, found one of {a.batch}")
     item = items.get(a.item)
@@ -57,4 +56,4 @@ def completed(assignment: Assignment, batch: Batch, items: Mapping[str, Item]) -
                 f"expected Input.{name} as in the batch, {(known or '')[:40]!r}, found {text[:40]!r}"
             )
     facts = {**batch_facts(batch, item), **assignment.facts}
-    return replace(assignment, answer=replace(a, batch=batch.settings.id), columns=item.columns, facts=facts)
+    return replace(a, batch=batch.settings.id, columns=item.columns, facts=facts)

@@ -10,9 +10,8 @@ import json
 from decimal import Decimal
 from typing import Any, TextIO
 
-from hits.records import Answer, IdenticalPair
-from hits.results.answers import Added, Bonus, Results
-from hits.results.content import Assignment
+from hits.records import Assignment, Bonus, IdenticalPair
+from hits.results.answers import Added, Results
 from rypt.options import money
 from rypt.records import Record
 from rypt.strict import parse_json
@@ -24,7 +23,7 @@ def export_answers(results: Results, stream: TextIO, *, batch: str | None = None
     with results.db.snapshot():
         paid = results.bonuses()
         records = [
-            assignment_record(assignment, paid.get(assignment.answer.assignment, []))
+            assignment_record(assignment, paid.get(assignment.id, []))
             for assignment in results.assignments(batch)
         ]
         for name, pair in results.identical():
@@ -60,22 +59,21 @@ def _put(results: Results, record: Any, added: Added) -> None:
         results.put_merged(*assignment_from_record(record), added)
 
 
-def assignment_record(assignment: Assignment, paid: list[Bonus]) -> dict[str, Any]:
+def assignment_record(a: Assignment, paid: list[Bonus]) -> dict[str, Any]:
     """An assignment as it is exported; `assignment_from_record` reads it back."""
-    a = assignment.answer
     return {
-        "assignment": a.assignment,
+        "assignment": a.id,
         "hit": a.hit,
         "batch": a.batch,
         "item": a.item,
-        "market": assignment.market,
+        "market": a.market,
         "worker": a.worker,
-        "status": assignment.status,
+        "status": a.status,
         "accepted": a.accepted,
         "submitted": a.submitted,
-        "columns": dict(assignment.columns),
+        "columns": dict(a.columns),
         "fields": dict(a.fields),
-        "facts": dict(assignment.facts),
+        "facts": dict(a.facts),
         "bonuses": [{"amount": str(b.amount), "reason": b.reason, "time": b.time} for b in paid],
     }
 
@@ -85,14 +83,16 @@ def assignment_from_record(record: Record) -> tuple[Assignment, list[Bonus]]:
     names = ("batch", "item", "hit", "assignment", "worker")
     batch, item, hit, name, worker = (_text(record, name) for name in names)
     times = _seconds(record, "accepted"), _seconds(record, "submitted")
-    answer = Answer(batch, item, hit, name, worker, _texts(record, "fields"), *times)
-    columns, facts = _texts(record, "columns"), _texts(record, "facts")
+    fields, columns, facts = _texts(record, "fields"), _texts(record, "columns"), _texts(record, "facts")
     paid = record.get("bonuses", [])
     if not isinstance(paid, list) or not all(isinstance(each, dict) for each in paid):
         raise FormatError("expected a list of payments in the field bonuses")
-    bonuses = [Bonus(name, _amount(each), _text(each, "reason"), _seconds(each, "time")) for each in paid]
+    bonuses = [
+        Bonus(name, worker, _amount(each), _text(each, "reason"), _seconds(each, "time")) for each in paid
+    ]
     status, market = _text(record, "status"), _text(record, "market")
-    return Assignment(answer, columns, status, facts, market), bonuses
+    made = Assignment(name, hit, worker, fields, *times, status, batch, item, columns, facts, market)
+    return made, bonuses
 
 
 def _text(record: Record, name: str) -> str:

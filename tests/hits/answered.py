@@ -1,10 +1,10 @@
 """Assignments of one label, one comparison and one ranking item, and a database with their segment."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from hits.records import Answer
-from hits.results.content import SUBMITTED, Assignment
+from hits.records import SUBMITTED, Assignment
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -63,14 +63,14 @@ def assignment(
     facts: Mapping[str, str] | None = None,
 ) -> Assignment:
     fields = {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields
-    answer = Answer(
-        "b1",
-        item["item"],
-        hit or f"H{number}",
-        f"X{number}",
-        worker,
-        fields,
-        1000 * number,
-        1000 * number + 30,
+    answer = Assignment(
+        batch="b1",
+        item=item["item"],
+        hit=hit or f"H{number}",
+        id=f"X{number}",
+        worker=worker,
+        fields=fields,
+        accepted=1000 * number,
+        submitted=1000 * number + 30,
     )
-    return Assignment(answer, item, status, facts or {})
+    return replace(answer, columns=item, status=status, facts=facts or {})

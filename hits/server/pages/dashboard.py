@@ -281,12 +281,12 @@ def results_csv(store: Store, batch: Batch, items: Items, now: int) -> str:
     """All submitted assignments of a batch, a row each."""
     by_id = {item.id: item for item in batch.items}
     assignments = [
-        replace(read, facts=batch_facts(batch, by_id[read.answer.item]), market="local")
+        replace(read, facts=batch_facts(batch, by_id[read.item]), market="local")
         for row in store.figures.answers(batch.settings.id, now)
         if (read := read_answer(row, items)).columns
     ]
     inputs = dict.fromkeys(name for each in assignments for name in each.columns)
-    fields = dict.fromkeys(name for each in assignments for name in each.answer.fields)
+    fields = dict.fromkeys(name for each in assignments for name in each.fields)
     stream = io.StringIO()
     write_rows(stream, list(inputs), list(fields), map(results_row, assignments))
     return stream.getvalue()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hits.kinds import KINDS
 from hits.market.folder import came_from
-from hits.records import Answer, Choice, Kind, parse_annotation
-from hits.results.content import Assignment, Content, ControlAnswer, understand
+from hits.records import Assignment, Choice, Kind, parse_annotation
+from hits.results.content import Content, ControlAnswer, understand
 from hits.results.quality import Effort, Reply, reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
 from hits.server.batches import read_copy
@@ -209,36 +209,36 @@ def read_work(answers: Iterable[Record], items: Items, now: int) -> Work:
     work = Work()
     for row in answers:
         assignment = read_answer(row, items)
-        answer = assignment.answer
         content = read_content(assignment)
-        replies = plain_replies(answer) if content is None else content_replies(content)
+        replies = plain_replies(assignment) if content is None else content_replies(content)
         asked = max(len(replies), 1) if content is None else content.size
         work.replies += replies
-        work.of_batch[answer.batch] += replies
+        work.of_batch[assignment.batch] += replies
         work.kinds.add(None if content is None else content.kind)
         work.unread += content is None and bool(assignment.columns)
-        work.efforts.append(Effort(answer.worker, assignment.seconds, asked))
-        work.waiting[answer.worker] += row["AssignmentStatus"] == "Submitted"
+        work.efforts.append(Effort(assignment.worker, assignment.seconds, asked))
+        work.waiting[assignment.worker] += row["AssignmentStatus"] == "Submitted"
         work.last_hour += asked if row["SubmitTime"] > now - 3600 else 0
         for control in content.controls if content else ():
             work.controls.append(control)
-            work.outcomes[answer.worker].append(control.passed)
+            work.outcomes[assignment.worker].append(control.passed)
     return work
 
 
 def read_answer(row: Record, items: Items) -> Assignment:
     """A submitted assignment of the store as `hits.results` has it; without columns where its batch is not known."""
     ours = parse_annotation(row["RequesterAnnotation"] or "") or ("", "")
-    answer = Answer(
-        *ours,
-        row["HITId"],
+    return Assignment(
         row["AssignmentId"],
+        row["HITId"],
         row["WorkerId"],
         row["fields"],
         row["AcceptTime"],
         row["SubmitTime"],
+        row["AssignmentStatus"],
+        *ours,
+        items.get(ours, {}),
     )
-    return Assignment(answer, items.get(ours, {}), row["AssignmentStatus"])
 
 
 def read_content(assignment: Assignment) -> Content | None:
@@ -270,7 +270,7 @@ def content_replies(content: Content) -> list[Reply]:
     return replies
 
 
-def plain_replies(answer: Answer) -> list[Reply]:
+def plain_replies(answer: Assignment) -> list[Reply]:
     """Replies of an answer whose batch is not known: each field of ours is a question of its hit."""
     return [
         Reply(answer.worker, (answer.hit, name), value, value)

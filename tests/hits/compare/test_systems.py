@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,8 @@ from hits.cli.rank.group import rank
 from hits.compare.systems import preferences_between, system_preferences
 from hits.ranking.data import comparisons_of
 from hits.ranking.rank import ComparisonFiles
-from hits.records import Answer, IdenticalPair, same_text_note
+from hits.records import Assignment, IdenticalPair, same_text_note
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError
 
@@ -59,8 +59,10 @@ def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) ->
     with JudgmentDatabase(path) as db:
         results = Results(db)
         for worker in ("Ada", "Bob"):
-            answer = Answer("b", "i1", "h1", f"a-{worker}", worker, {"choice": "A"})
-            results.add([Assignment(answer, {"segment": "1", "system_a": "x", "system_b": "y"})])
+            answer = Assignment(
+                batch="b", item="i1", hit="h1", id=f"a-{worker}", worker=worker, fields={"choice": "A"}
+            )
+            results.add([replace(answer, columns={"segment": "1", "system_a": "x", "system_b": "y"})])
         results.add_identical(
             "b", [IdenticalPair("2", "x", "y"), IdenticalPair("3", "y", "x"), IdenticalPair("4", "x", "z")]
         )
@@ -80,8 +82,15 @@ def test_excluded_workers_are_named(tmp_path: Path) -> None:
     path = tmp_path / "judgments.db"
     with JudgmentDatabase(path) as db:
         for worker, system in (("Ada", "y"), ("Bob", "y"), ("Eli", "y"), ("Fay", "z"), ("Ada", "z")):
-            answer = Answer("b", "i1", f"h-{system}", f"a-{worker}-{system}", worker, {"choice": "B"})
-            Results(db).add([Assignment(answer, {"segment": "1", "system_a": "x", "system_b": system})])
+            answer = Assignment(
+                batch="b",
+                item="i1",
+                hit=f"h-{system}",
+                id=f"a-{worker}-{system}",
+                worker=worker,
+                fields={"choice": "B"},
+            )
+            Results(db).add([replace(answer, columns={"segment": "1", "system_a": "x", "system_b": system})])
         for worker in ("Eli", "Fay"):
             db.exclude(worker, "clicks")
     arguments = ["preferences", str(path), "--systems", "x,y"]

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.records import Answer, Batch, BatchSettings, Item, Kind, RewardRule
+from hits.records import Assignment, Batch, BatchSettings, Item, Kind, RewardRule
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from hits.results.csv_file import (
     SITE_COLUMNS,
     Decision,
@@ -156,14 +155,9 @@ def test_a_file_of_the_site_is_read_and_written_byte_for_byte(tmp_path: Path) ->
     guarded = path.read_bytes().replace(b'"= the house"', b'"\'= the house"')
     assert exported(found).encode() == guarded != path.read_bytes()
     (one,) = found.assignments()
-    assert (one.answer.hit, one.answer.assignment, one.answer.worker, one.status) == (
-        "2SITE",
-        "2ASSIGN",
-        "A2WORKER",
-        "Approved",
-    )
-    assert (one.answer.accepted, one.answer.submitted, one.seconds) == (1253553072, 1253553102, 30)
-    assert one.answer.fields["comment"] == 'a "quoted" word,\r\nand more'
+    assert (one.hit, one.id, one.worker, one.status) == ("2SITE", "2ASSIGN", "A2WORKER", "Approved")
+    assert (one.accepted, one.submitted, one.seconds) == (1253553072, 1253553102, 30)
+    assert one.fields["comment"] == 'a "quoted" word,\r\nand more'
     assert found.db.label("7", Span(0, 2), "the house") == Label.YES
     assert import_results(found, path).already == 1
     assert exported(found).encode() == guarded
@@ -176,16 +170,23 @@ def test_a_file_of_the_site_is_read_and_written_byte_for_byte(tmp_path: Path) ->
 def test_an_export_imported_elsewhere_is_exported_the_same(tmp_path: Path, name: str) -> None:
     first = results()
     for number in range(3):
-        answer = Answer(
-            "b1", "7-1", f"H{number}", f"X{number}", "A1", {"label_1": "NO", "comment": "=ß\r\n"}, 10, 70
+        answer = Assignment(
+            batch="b1",
+            item="7-1",
+            hit=f"H{number}",
+            id=f"X{number}",
+            worker="A1",
+            fields={"label_1": "NO", "comment": "=ß\r\n"},
+            accepted=10,
+            submitted=70,
         )
-        first.add([Assignment(answer, ITEM, facts={"Reward": "$0.05"} if number else {})])
+        first.add([replace(answer, columns=ITEM, facts={"Reward": "$0.05"} if number else {})])
     with open_output(tmp_path / name) as stream:
         assert export_results(first, stream, batch="b1") == 3
     second = results()
     import_results(second, tmp_path / name)
     assert exported(second) == exported(first)
-    assert list(second.assignments())[1].answer == list(first.assignments())[1].answer
+    assert list(second.assignments())[1].fields == list(first.assignments())[1].fields
     assert list(second.db.judgments()) == list(first.db.judgments())
     data = (tmp_path / name).read_bytes()
     assert (gzip.decompress(data) if name.endswith("gz") else data).decode() == exported(first)
@@ -193,7 +194,13 @@ def test_an_export_imported_elsewhere_is_exported_the_same(tmp_path: Path, name:
 
 def test_nothing_of_another_batch_is_exported() -> None:
     found = results()
-    found.add([Assignment(Answer("b1", "7-1", "H1", "X1", "A1", {"label_1": "NO"}), ITEM)])
+    found.add(
+        [
+            Assignment(
+                batch="b1", item="7-1", hit="H1", id="X1", worker="A1", fields={"label_1": "NO"}, columns=ITEM
+            )
+        ]
+    )
     stream = io.StringIO()
     assert export_results(found, stream, batch="b2") == 0
 
@@ -205,9 +212,11 @@ CELLS = st.text(
 
 @given(st.dictionaries(st.sampled_from(["comment", "why", "label_3"]), CELLS), CELLS)
 def test_any_text_survives_and_no_cell_is_a_formula(fields: dict[str, str], title: str) -> None:
-    answer = Answer("b1", "7-1", "H1", "X1", "A1", {"label_1": "NO", **fields})
+    answer = Assignment(
+        batch="b1", item="7-1", hit="H1", id="X1", worker="A1", fields={"label_1": "NO", **fields}
+    )
     item = {**ITEM, "phrase_3": title}
-    row = results_row(Assignment(answer, item, facts={"Title": title}))
+    row = results_row(replace(answer, columns=item, facts={"Title": title}))
     stream = io.StringIO(newline="")
     write_rows(stream, list(item), list(answer.fields), [row])
     written = list(csv.reader(io.StringIO(stream.getvalue(), newline="")))
@@ -227,14 +236,26 @@ def test_neutral_text_is_restored(text: str) -> None:
 @given(st.lists(CELLS, min_size=1, max_size=3))
 def test_any_file_of_ours_is_read_back(comments: list[str]) -> None:
     given_rows = [
-        results_row(Assignment(Answer("b", "7-1", f"H{i}", f"X{i}", "A1", {"comment": text}, 10, 20), ITEM))
+        results_row(
+            Assignment(
+                batch="b",
+                item="7-1",
+                hit=f"H{i}",
+                id=f"X{i}",
+                worker="A1",
+                fields={"comment": text},
+                accepted=10,
+                submitted=20,
+                columns=ITEM,
+            )
+        )
         for i, text in enumerate(comments)
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.csv"
         with open_output(path) as stream:
             write_rows(stream, list(ITEM), ["comment"], given_rows)
-        assert [a.answer.fields["comment"] for _, a in read_assignments(path)] == comments
+        assert [a.fields["comment"] for _, a in read_assignments(path)] == comments
 
 
 @pytest.mark.parametrize(
@@ -414,13 +435,13 @@ def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     row = {**SITE_ROW, "Answer.comment": "x"}
     (tmp_path / "r.csv").write_bytes(b"\xef\xbb\xbf" + text_of(row).replace("\n", "\r\n").encode())
     (found,) = read_assignments(tmp_path / "r.csv")
-    assert found[1].answer.fields["comment"] == "x"
+    assert found[1].fields["comment"] == "x"
 
 
 def test_a_cell_of_ten_megabytes(tmp_path: Path) -> None:
     row = {**SITE_ROW, "Answer.comment": "x" * 10_000_000}
     (found,) = read_assignments(write(tmp_path / "r.csv", row))
-    assert len(found[1].answer.fields["comment"]) == 10_000_000
+    assert len(found[1].fields["comment"]) == 10_000_000
 
 
 def test_what_a_batch_says_of_a_hit() -> None:
@@ -434,7 +455,9 @@ def test_what_a_batch_says_of_a_hit() -> None:
         "3",
         "rypt:b1:7-1",
     )
-    answer = Answer("b1", "7-1", "H1", "X1", "A1", {}, 10, 70)
-    row = results_row(Assignment(answer, ITEM, facts=facts))
+    answer = Assignment(
+        batch="b1", item="7-1", hit="H1", id="X1", worker="A1", fields={}, accepted=10, submitted=70
+    )
+    row = results_row(replace(answer, columns=ITEM, facts=facts))
     assert (row["SubmitTime"], row["WorkTimeInSeconds"]) == ("Thu Jan 01 00:01:10 UTC 1970", "60")
-    assert results_row(Assignment(replace(answer, batch=""), ITEM))["RequesterAnnotation"] == ""
+    assert results_row(replace(replace(answer, batch=""), columns=ITEM))["RequesterAnnotation"] == ""

@@ -1,15 +1,15 @@
 """Answers to hits as JSONL: nothing that people gave is lost, whichever way campaigns are merged."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hits.records import Answer, IdenticalPair
-from hits.results.answers import Bonus, Results
-from hits.results.content import APPROVED, REJECTED, Assignment
+from hits.records import APPROVED, REJECTED, Assignment, Bonus, IdenticalPair
+from hits.results.answers import Results
 from hits.results.jsonl_file import export_answers, import_answers
 from rypt.database.exchange import merge
 from rypt.database.judgments import JudgmentDatabase
@@ -37,8 +37,17 @@ def database(path: Path | str = ":memory:") -> JudgmentDatabase:
 
 def assignment(number: int, label: str = "YES", status: str = "Submitted", **facts: str) -> Assignment:
     fields = {"label_1": label, "label_2": "YES", "comment": "grüße,\n=1"}
-    answer = Answer("b1", "7-1", f"H{number}", f"X{number}", "A1", fields, 100 * number, 100 * number + 9)
-    return Assignment(answer, ITEM, status, facts, "local")
+    answer = Assignment(
+        batch="b1",
+        item="7-1",
+        hit=f"H{number}",
+        id=f"X{number}",
+        worker="A1",
+        fields=fields,
+        accepted=100 * number,
+        submitted=100 * number + 9,
+    )
+    return replace(answer, columns=ITEM, status=status, facts=facts, market="local")
 
 
 def filled(path: Path) -> JudgmentDatabase:
@@ -47,10 +56,19 @@ def filled(path: Path) -> JudgmentDatabase:
     results.add(
         [assignment(1, Reward="$0.05", HITTypeId="T"), assignment(2, "NO", REJECTED, RequesterFeedback="no")]
     )
-    ranked = Answer("b2", "r", "H3", "X3", "A2", {"rank_1": "1", "rank_2": "2"}, 5, 9)
-    results.add([Assignment(ranked, RANKING)])
+    ranked = Assignment(
+        batch="b2",
+        item="r",
+        hit="H3",
+        id="X3",
+        worker="A2",
+        fields={"rank_1": "1", "rank_2": "2"},
+        accepted=5,
+        submitted=9,
+    )
+    results.add([replace(ranked, columns=RANKING)])
     results.add_identical("b2", [IdenticalPair("7", "y", "z")])
-    results.add_bonuses([("X1", [Bonus("X1", Decimal("0.10"), "thanks", 7)])])
+    results.add_bonuses([("X1", [Bonus("X1", "A1", Decimal("0.10"), "thanks", 7)])])
     db.exclude("A9", "spam")
     return db
 
@@ -112,7 +130,9 @@ def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str
     for name, status, feedback in (("one", one, "good"), ("two", two, "bad")):
         with database(tmp_path / f"{name}.db") as db:
             Results(db).add([assignment(1, status=status, RequesterFeedback=feedback)])
-            Results(db).add_bonuses([("X1", [Bonus("X1", Decimal("0.10"), name)] if name == "one" else [])])
+            Results(db).add_bonuses(
+                [("X1", [Bonus("X1", "A1", Decimal("0.10"), name)] if name == "one" else [])]
+            )
             exported(db, tmp_path / f"{name}.jsonl")
     ways = []
     for order in (("one", "two"), ("two", "one")):

@@ -72,7 +72,7 @@ def test_the_annotation_names_the_item(tmp_path: Path, batch: Batch, results: Re
     given = row(1, "", RequesterAnnotation=batch.annotation(item))
     del given["Input.item"]
     assert import_results(results, write(tmp_path / "r.csv", given), batch=batch).assignments == 1
-    assert next(results.assignments()).answer.item == item.id
+    assert next(results.assignments()).item == item.id
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """The numbers of a collection: what the paper reports, by kind, by market, without those who do not count."""
 
+from dataclasses import replace
 from decimal import Decimal
 from math import isnan
 from typing import Any
 
 import pytest
 
-from hits.records import Answer, IdenticalPair, Kind
-from hits.results.answers import Bonus, Results
-from hits.results.content import REJECTED, Assignment
+from hits.records import REJECTED, Assignment, Bonus, IdenticalPair, Kind
+from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, comparison_agreement, label_agreement, seconds_seen, spent
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
@@ -41,22 +41,40 @@ def filled(*rows: tuple[str, str, str, int], market: str = "mturk") -> Results:
     names = {"Y": "YES", "N": "NO", "?": "NOT_SURE", ".": ""}
     for number, (hit, worker, labels, seconds) in enumerate(rows):
         fields = {f"label_{i}": names[label] for i, label in enumerate(labels, start=1)}
-        answer = Answer("b1", hit, hit, f"X{number}", worker, fields, 1000 * number, 1000 * number + seconds)
+        answer = Assignment(
+            batch="b1",
+            item=hit,
+            hit=hit,
+            id=f"X{number}",
+            worker=worker,
+            fields=fields,
+            accepted=1000 * number,
+            submitted=1000 * number + seconds,
+        )
         item = {**ITEM, "item": hit, "phrase_1": f"a{hit}", "phrase_2": f"b{hit}", "phrase_3": f"c{hit}"}
-        results.add([Assignment(answer, item, facts=REWARD, market=market)])
+        results.add([replace(answer, columns=item, facts=REWARD, market=market)])
     return results
 
 
 def compare(results: Results, number: int, worker: str, fields: dict[str, str], columns: Any) -> None:
-    answer = Answer("c1", "i", f"C{number}", f"Y{number}", worker, fields, 0, 60)
+    answer = Assignment(
+        batch="c1",
+        item="i",
+        hit=f"C{number}",
+        id=f"Y{number}",
+        worker=worker,
+        fields=fields,
+        accepted=0,
+        submitted=60,
+    )
     results.add(
-        [Assignment(answer, columns, facts={"Reward": "$0.10", "MaxAssignments": "1"}, market="local")]
+        [replace(answer, columns=columns, facts={"Reward": "$0.10", "MaxAssignments": "1"}, market="local")]
     )
 
 
 def test_the_numbers_of_the_paper() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24), ("H2", "A1", "Y..N", 12))
-    results.add_bonuses([("X0", [Bonus("X0", Decimal("0.10"), "thanks", 5)])])
+    results.add_bonuses([("X0", [Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])])
     numbers = campaign_numbers(results)
     assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (
         2,
@@ -88,7 +106,7 @@ def test_bonuses_are_what_the_market_says_last() -> None:
     results = filled(("H1", "A1", "YN?N", 36), market="local")
     for paid in (["0.10"], ["0.10", "0.05"]):
         results.add_bonuses(
-            [("X0", [Bonus("X0", Decimal(amount), "thanks") for amount in paid]), ("unknown", [])]
+            [("X0", [Bonus("X0", "A1", Decimal(amount), "thanks") for amount in paid]), ("unknown", [])]
         )
     assert campaign_numbers(results).bonuses == Decimal("0.15")
 

@@ -1,6 +1,7 @@
 """Workers: careful ones, careless ones of every sort, and the numbers of a campaign."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import comb, isnan
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment, ControlAnswer
+from hits.results.content import ControlAnswer
 from hits.results.quality import Effort, Reply, read_replies, reports, worker_reports
 from hits.results.verdicts import Limits, Share, Verdict, WorkerReport, improbability
 from rypt.database.judgments import JudgmentDatabase
@@ -319,9 +320,18 @@ def filled(*rows: tuple[str, str, str, int]) -> Results:
     names = {"Y": "YES", "N": "NO", "?": "NOT_SURE", ".": ""}
     for number, (hit, worker, labels, seconds) in enumerate(rows):
         fields = {f"label_{i}": names[label] for i, label in enumerate(labels, start=1)}
-        answer = Answer("b1", hit, hit, f"X{number}", worker, fields, 1000 * number, 1000 * number + seconds)
+        answer = Assignment(
+            batch="b1",
+            item=hit,
+            hit=hit,
+            id=f"X{number}",
+            worker=worker,
+            fields=fields,
+            accepted=1000 * number,
+            submitted=1000 * number + seconds,
+        )
         item = {**ITEM, "item": hit, "phrase_1": f"a{hit}", "phrase_2": f"b{hit}", "phrase_3": f"c{hit}"}
-        results.add([Assignment(answer, item, facts=REWARD)])
+        results.add([replace(answer, columns=item, facts=REWARD)])
     return results
 
 
@@ -346,8 +356,17 @@ def test_comparisons_are_judged_by_what_is_meant() -> None:
     for number, (worker, columns, choice) in enumerate(
         [("A1", item, "A"), ("A2", turned, "B"), ("A3", item, "EQUAL"), ("A3", {**item, "segment": "8"}, "A")]
     ):
-        answer = Answer("b1", "c", f"C{number}", f"Y{number}", worker, {"choice": choice}, 0, 30)
-        results.add([Assignment(answer, columns)])
+        answer = Assignment(
+            batch="b1",
+            item="c",
+            hit=f"C{number}",
+            id=f"Y{number}",
+            worker=worker,
+            fields={"choice": choice},
+            accepted=0,
+            submitted=30,
+        )
+        results.add([replace(answer, columns=columns)])
     assert {(r.worker, r.answer, r.shown) for r in read_replies(results)} == {
         ("A1", "x", "A"),
         ("A2", "x", "B"),

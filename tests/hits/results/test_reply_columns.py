@@ -1,14 +1,13 @@
 """Reports from columns are those from single replies, to the last digit."""
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from hits.results.quality import read_efforts, read_replies, reports, worker_reports
 from hits.results.reply_columns import read_reply_columns
 from hits.results.verdicts import Limits, WorkerReport
@@ -62,13 +61,31 @@ def results_of(
     results = Results(db)
     for number, (hit, worker, labels) in enumerate(hits):
         fields = {f"label_{i}": NAMES[label] for i, label in enumerate(labels, start=1)}
-        answer = Answer("b1", hit, hit, f"X{number}", worker, fields, number, number + 9 + number % 3)
+        answer = Assignment(
+            batch="b1",
+            item=hit,
+            hit=hit,
+            id=f"X{number}",
+            worker=worker,
+            fields=fields,
+            accepted=number,
+            submitted=number + 9 + number % 3,
+        )
         phrases = {"item": hit, "phrase_1": f"a{hit}", "phrase_2": "b", "phrase_3": f"c{hit}"}
-        results.add([Assignment(answer, {**ITEM, **phrases})])
+        results.add([replace(answer, columns={**ITEM, **phrases})])
     for number, (segment, worker, choice, turned) in enumerate(compared):
         systems = {"system_a": "y", "system_b": "x"} if turned else {"system_a": "x", "system_b": "y"}
-        answer = Answer("b1", "c", f"C{number}", f"Y{number}", worker, {"choice": choice}, 0, 30)
-        results.add([Assignment(answer, {"item": "c", "segment": segment, **systems})])
+        answer = Assignment(
+            batch="b1",
+            item="c",
+            hit=f"C{number}",
+            id=f"Y{number}",
+            worker=worker,
+            fields={"choice": choice},
+            accepted=0,
+            submitted=30,
+        )
+        results.add([replace(answer, columns={"item": "c", "segment": segment, **systems})])
     db.add(imported)
     return results
 

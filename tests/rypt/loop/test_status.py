@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,9 +12,8 @@ import pytest
 
 from hits.batch.folder import read_batch
 from hits.market.ledger import EXPIRED, Ledger
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from hits.results.csv_file import batch_facts
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
@@ -195,9 +195,11 @@ def answer(folder: Path, batch, workers, fields=None) -> None:
         for item in batch.items:
             for worker in workers:
                 labels = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
-                names = (f"hit-{item.id}", f"{item.id}-{worker}", worker)
-                given = Answer(batch.settings.id, item.id, *names, fields or labels, NOW, NOW + 60)
-                results.add([Assignment(given, item.columns, "Submitted", batch_facts(batch, item), "local")])
+                given = Assignment(
+                    f"{item.id}-{worker}", f"hit-{item.id}", worker, fields or labels, NOW, NOW + 60
+                )
+                ours = {"batch": batch.settings.id, "item": item.id, "columns": item.columns}
+                results.add([replace(given, **ours, facts=batch_facts(batch, item), market="local")])
 
 
 def test_a_damaged_batch_is_noted(fresh):
