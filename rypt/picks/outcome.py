@@ -1,7 +1,7 @@
 """Wins, ties and losses of one metric's picks against another's, over many splits, with intervals over segments."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,30 +39,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentOutcomes:
-    """The chance of ``metric``'s pick to be better, and worse, than ``baseline``'s in each segment that counts.
-
-    Both are means over splits; ``segments`` are the places of the segments in the campaign.
-    """
-
-    metric: str
-    baseline: str
-    segments: tuple[int, ...]
-    wins: tuple[float, ...]
-    losses: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PickComparison:
-    """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are.
-
-    ``by_segment`` has for each outcome what it is the mean of.
-    """
+    """All outcomes, and the mean human score of each metric's picks, of random ones, and of the best there are."""
 
     outcomes: list[Outcome]
     quality: dict[str, float]
     splits: int
-    by_segment: list[SegmentOutcomes] = field(default_factory=list)
 
 
 def compare_picks(
@@ -117,13 +99,15 @@ def compare_picks(
             wins[i] += known * won
             losses[i] += known * lost
     at = np.flatnonzero(decided > 0)
-    by_segment = []
-    for pair, *totals in zip(pairs, wins, losses, strict=True):
-        won, lost = ((total[at] / decided[at]).tolist() for total in totals)
-        by_segment.append(SegmentOutcomes(*pair, tuple(at.tolist()), tuple(won), tuple(lost)))
-    outcomes = [outcome_of([pair], units and [units], seed=seed) for pair in by_segment]
+    if not len(at):
+        raise RyptError("no segment has human scores of two candidates to pick from")
+    documents = None if units is None else np.asarray(units)[at]
+    outcomes = [
+        _outcome(a, b, won[at] / decided[at], lost[at] / decided[at], documents, seed)
+        for (a, b), won, lost in zip(pairs, wins, losses, strict=True)
+    ]
     means = {name: float((total[at] / decided[at]).mean()) for name, total in quality.items()}
-    return PickComparison(outcomes, means, len(divided), by_segment)
+    return PickComparison(outcomes, means, len(divided))
 
 
 def _bounds(quality: Floats) -> Mapping[str, Floats]:
@@ -144,55 +128,33 @@ def against(a: Floats, b: Floats, quality: Floats) -> tuple[Floats, Floats]:
     return (chances * (better > 1e-9)).sum(axis=(0, 1)), (chances * (better < -1e-9)).sum(axis=(0, 1))
 
 
-def outcome_of(
-    sets: Sequence[SegmentOutcomes], units: Sequence[Sequence[str]] | None = None, *, seed: int = 1
+def _outcome(
+    metric: str, baseline: str, wins: Floats, losses: Floats, documents: NDArray[np.str_] | None, seed: int
 ) -> Outcome:
-    """The outcome of one pair of metrics over all segments of one set or of several.
-
-    Resampling is within each set. ``units`` names the document of every segment of each set: documents are then
-    resampled, and change signs, as wholes.
-    """
-    wins, losses = (np.concatenate([getattr(one, name) for one in sets]) for name in ("wins", "losses"))
-    if not len(wins):
-        raise RyptError("no segment has human scores of two candidates to pick from")
-    strata = [_units(one, None if units is None else units[i]) for i, one in enumerate(sets)]
+    """The outcome of one pair of metrics; ``documents``, where they are the unit, are resampled as wholes."""
+    nets, sizes = wins - losses, np.ones(len(wins))
+    if documents is not None:
+        _, numbers = np.unique(documents, return_inverse=True)
+        sizes = np.bincount(numbers).astype(np.float64)
+        nets = np.bincount(numbers, nets) / sizes
     rng = np.random.default_rng(seed)
-    low, high = _interval(strata, rng)
-    p = permutation_test(np.concatenate([means * sizes for means, sizes in strata]), rng)
+    low, high = bootstrap_interval(nets, rng, weights=sizes)
+    p = permutation_test(nets * sizes, rng)
     won, lost = float(wins.mean()), float(losses.mean())
     net = float((wins - losses).mean())
-    return Outcome(sets[0].metric, sets[0].baseline, won, 1 - won - lost, lost, net, low, high, p, len(wins))
-
-
-Unit = tuple[Floats, Floats]  # of each document or segment the mean net, and how many segments it has
-
-
-def _units(outcomes: SegmentOutcomes, names: Sequence[str] | None) -> Unit:
-    nets = np.array(outcomes.wins, np.float64) - np.array(outcomes.losses, np.float64)
-    if names is None or not len(nets):
-        return nets, np.ones(len(nets))
-    _, numbers = np.unique([names[i] for i in outcomes.segments], return_inverse=True)
-    sizes = np.bincount(numbers).astype(np.float64)
-    return np.bincount(numbers, nets) / sizes, sizes
+    return Outcome(metric, baseline, won, 1 - won - lost, lost, net, low, high, p, len(wins))
 
 
 def bootstrap_interval(
     values: Floats, rng: np.random.Generator, *, weights: Floats | None = None
 ) -> tuple[float, float]:
     """The 95 % interval of the mean of values, by resampling them, each with its weight."""
-    return _interval([(values, np.ones(len(values)) if weights is None else weights)], rng)
-
-
-def _interval(strata: Sequence[Unit], rng: np.random.Generator) -> tuple[float, float]:
-    """The 95 % interval of the weighted mean of all values, by resampling those of each stratum."""
-    total, weight = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
-    for values, weights in strata:
-        if len(values):
-            drawn = (rng.integers(0, len(values), (some, len(values))) for some in _shares(RESAMPLES, values))
-            sums = [((values * weights)[at].sum(axis=1), weights[at].sum(axis=1)) for at in drawn]
-            total += np.concatenate([part for part, _ in sums])
-            weight += np.concatenate([part for _, part in sums])
-    low, high = np.quantile(total / weight, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    weights = np.ones(len(values)) if weights is None else weights
+    means = []
+    for some in _shares(RESAMPLES, values):
+        drawn = rng.integers(0, len(values), (some, len(values)))
+        means.append((values * weights)[drawn].sum(axis=1) / weights[drawn].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
