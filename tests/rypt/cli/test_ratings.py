@@ -95,9 +95,7 @@ def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert score == {"segment": segment.id, "system": "A", "rater": "esa", "score": 61, "better": "higher"}
 
 
-def test_the_commands_that_texts_names_lead_to_judgments(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_that_texts_names_lead_to_judgments(tmp_path, capsys, monkeypatch):
     """From one file to a campaign with judgments."""
     monkeypatch.chdir(tmp_path)
     Path("my file.tsv").write_text(TSV, encoding="utf-8")
@@ -125,9 +123,7 @@ def test_the_commands_that_texts_names_lead_to_judgments(
         assert {j.origin for j in db.judgments()} == {"A", "B", "C", "Human-A.0"}
 
 
-def test_mistakes_are_mended_counted_and_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_mended_counted_and_listed(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("x.tsv").write_text(TSV.replace("<v>god</v>", "<v>god"), encoding="utf-8")
     command = ["import", "mqm", "x.tsv", "--repairs", "r.jsonl", "--texts"]
@@ -156,14 +152,7 @@ def test_mistakes_are_mended_counted_and_listed(
         (["mqm", "none", "--texts", "new"], 1, "none: No such file"),
     ],
 )
-def test_refused(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    code: int,
-    message: str,
-) -> None:
+def test_refused(tmp_path, capsys, monkeypatch, arguments, code, message):
     monkeypatch.chdir(tmp_path)
     Path("x.tsv").write_text(TSV.replace("B\t", "D\t"), encoding="utf-8")
     Path("y.csv").write_text("a,b\n")
