@@ -16,15 +16,16 @@ empty was made for a control: it belongs to no system and never counts in a comp
 JSON list of other systems whose text for the segment is that of the slot: they get its rank.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from hits.qualifications import Qualifications
+from hits.simulated import is_simulated
 from rypt.text import FormatError, RyptError, plural
 
 MAX_ALTERNATIVES = 10
@@ -32,7 +33,7 @@ MAX_RANKED = 5
 CENT = Decimal("0.01")
 DAY = 24 * 3600
 ANNOTATION = "rypt"  # how a hit of ours begins its RequesterAnnotation
-COMMENT = "comment"  # the form field of free text, in all kinds
+SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 
 
 class Kind(StrEnum):
@@ -149,15 +150,6 @@ class BatchSettings:
                 raise RyptError(f"expected {name} between {least} and {most}, found {number}")
 
 
-@dataclass(frozen=True, slots=True)
-class IdenticalPair:
-    """Two systems with the same text for a segment: nobody is asked, and it is no comparison (`same_text_note`)."""
-
-    segment: str
-    system_a: str
-    system_b: str
-
-
 def same_text_note(count: int, drawn: int | None = None) -> str:
     """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
 
@@ -207,22 +199,54 @@ def parse_annotation(annotation: str) -> tuple[str, str] | None:
     return (batch, item) if ours == ANNOTATION and batch and colon and item else None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What one worker sent for one item; times count seconds since 1970.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One hit done by one worker, from the market to the database; times count seconds since 1970.
 
     ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE; NO_SLIGHTLY and NO_BADLY where severity is asked), or
-    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``.
+    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``. ``problem`` says why what the market sent
+    cannot be read; there are no fields then. ``columns`` are the item's, and ``facts`` other columns of a results CSV,
+    of the hit and of the assignment. ``market`` is the name of the market the work was done on; where it is not known,
+    hits of a batch of ours are taken for ``local`` and others for ``mturk``.
     """
 
-    batch: str
-    item: str
+    id: str
     hit: str
-    assignment: str
     worker: str
     fields: Mapping[str, str]
     accepted: int | None = None
     submitted: int | None = None
+    status: str = SUBMITTED
+    batch: str = ""
+    item: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    market: str = ""
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise FormatError(f"expected a status {', '.join(STATUSES)}, found {self.status!r}")
+
+    @property
+    def seconds(self) -> int | None:
+        """How long it took: from accepting to submitting, or as the market says; not known of simulated workers."""
+        if is_simulated(self.worker):
+            return None
+        if self.accepted is not None and self.submitted is not None and self.submitted >= self.accepted:
+            return self.submitted - self.accepted
+        seconds = self.facts.get("WorkTimeInSeconds", "")
+        return int(seconds) if re.fullmatch(r"[0-9]{1,9}", seconds) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """One payment besides the reward of an assignment."""
+
+    assignment: str
+    amount: Decimal
+    reason: str
+    time: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,46 +262,7 @@ class Comparison:
     hit: str = ""
     assignment: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """One worker's ranks of several systems' candidates for one segment: 1 is best, ties are allowed."""
-
-    segment: str
-    systems: tuple[str, ...]
-    ranks: tuple[int, ...]
-    worker: str
-    time: int | None = None
-    hit: str = ""
-    assignment: str = ""
-
-    def __post_init__(self) -> None:
-        if len(self.systems) != len(self.ranks) or not all(1 <= rank <= MAX_RANKED for rank in self.ranks):
-            raise FormatError(
-                f"expected {len(self.systems)} ranks from 1 to {MAX_RANKED}, found {self.ranks}"
-            )
-
-    def comparisons(self) -> list[Comparison]:
-        """Every two systems compared: five of them make ten; slots without a system are left out.
-
-        >>> [str(c.choice) for c in Ranking("7", ("x", "y", "z"), (1, 2, 1), "A1").comparisons()]
-        ['A', 'EQUAL', 'B']
-        """
-        slots = [(system, rank) for system, rank in zip(self.systems, self.ranks, strict=True) if system]
-        return [
-            Comparison(
-                self.segment,
-                a,
-                b,
-                _preferred(first, second),
-                self.worker,
-                self.time,
-                self.hit,
-                self.assignment,
-            )
-            for (a, first), (b, second) in combinations(slots, 2)
-        ]
-
-
-def _preferred(first: int, second: int) -> Choice:
-    return Choice.EQUAL if first == second else Choice.A if first < second else Choice.B
+    @property
+    def preferred(self) -> str:
+        """The better system, or EQUAL."""
+        return {Choice.A: self.system_a, Choice.B: self.system_b}.get(self.choice, "EQUAL")

@@ -4,17 +4,15 @@ collected = collect("batches/1", "market", "campaign")     →  collected.assign
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from itertools import groupby
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from hits.market.client import AnyMarket, HitState, Market, Participant, SubmittedAssignment, open_market
 from hits.market.publish import AnyBatch, opened_batch, published
-from hits.records import Answer, Batch, Item
-from hits.results.answers import Added, Bonus, LeftOut, Results
-from hits.results.content import Assignment
+from hits.records import Assignment, Batch, Bonus, Item
+from hits.results.answers import Added, Results, open_results
 from hits.results.csv_file import batch_facts, format_time
-from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.text import FormatError, PathLike, one_line
 
@@ -72,55 +70,35 @@ def collect_into(
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]
         facts = batch_facts(batch, item) | hit_facts(states.get(hit))
-
-        def read(work: SubmittedAssignment, item: Item = item, facts: dict[str, str] = facts) -> Assignment:
-            answer = _answer(batch, item, work)
-            return Assignment(answer, item.columns, work.status, facts | work_facts(work), market.name)
-
-        works = list(market.work(hit))
-        unread = []
-        for added, work, error in _added(results, works, read):
-            if work is not None:
-                wrong.append(f"item {item.id}: assignment {work.assignment}: {error}")
-                unread.append(
-                    LeftOut(
-                        work.assignment, hit, batch.settings.id, work.worker, work.status, one_line(error)
-                    )
-                )
-            for field in fields(Added):
-                setattr(total, field.name, getattr(total, field.name) + getattr(added, field.name))
-        results.add_left_out(unread)
+        known = {"batch": batch.settings.id, "item": item.id, "columns": item.columns, "market": market.name}
+        works = [_assignment(work, facts, known) for work in market.work(hit)]
+        for assignment, reason in _add(results, works, total):
+            wrong.append(f"item {item.id}: assignment {assignment.id}: {reason}")
+            results.leave_out(assignment, one_line(reason))
         if works:
-            results.add_bonuses(_bonuses(market, hit))
+            results.add_bonuses(
+                hit, (Bonus(b.assignment, b.amount, b.reason, b.paid) for b in market.bonuses(hit))
+            )
     return Collected(
-        total.assignments,
-        total.already,
-        total.judgments,
-        total.comparisons,
-        total.controls,
-        total.unanswered,
-        tuple(wrong),
-        tuple(market.participants(batch.settings.id)),
+        **asdict(total), left_out=tuple(wrong), participants=tuple(market.participants(batch.settings.id))
     )
 
 
-def _added(
-    results: Results, works: Sequence[SubmittedAssignment], read: Callable[[SubmittedAssignment], Assignment]
-) -> Iterator[tuple[Added, SubmittedAssignment | None, str]]:
+def _add(results: Results, works: Sequence[Assignment], total: Added) -> Iterator[tuple[Assignment, str]]:
     """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read.
 
-    Each comes with the work that cannot be read, if any, and the reason.
+    Those that cannot are returned, with the reason.
     """
     try:
-        yield results.add([read(work) for work in works]), None, ""
+        total += results.add(works)
         return
     except FormatError:
         pass
     for work in works:
         try:
-            yield results.add([read(work)]), None, ""
+            total += results.add([work])
         except FormatError as error:
-            yield Added(), work, str(error)
+            yield work, str(error)
 
 
 def hit_facts(state: HitState | None) -> dict[str, str]:
@@ -144,21 +122,21 @@ def work_facts(work: SubmittedAssignment) -> dict[str, str]:
     }
 
 
-def _bonuses(market: Market, hit: str) -> Iterator[tuple[str, list[Bonus]]]:
-    """The payments for each assignment of a hit."""
-    paid = sorted(market.bonuses(hit), key=lambda payment: payment.assignment)
-    for assignment, payments in groupby(paid, key=lambda payment: payment.assignment):
-        yield assignment, [Bonus(assignment, p.amount, p.reason, p.paid) for p in payments]
-
-
-def _answer(batch: Batch, item: Item, work: SubmittedAssignment) -> Answer:
-    return Answer(
-        batch.settings.id,
-        item.id,
-        work.hit,
-        work.assignment,
-        work.worker,
-        work.fields,
-        work.accepted,
-        work.submitted,
+def _assignment(work: SubmittedAssignment, facts: dict[str, str], known: dict[str, Any]) -> Assignment:
+    """What the market shows of an assignment, with what is known of its hit."""
+    try:
+        fields, problem = work.fields, ""
+    except FormatError as error:
+        fields, problem = {}, str(error)
+    return Assignment(
+        id=work.assignment,
+        hit=work.hit,
+        worker=work.worker,
+        fields=fields,
+        accepted=work.accepted,
+        submitted=work.submitted,
+        status=work.status,
+        facts=facts | work_facts(work),
+        problem=problem,
+        **known,
     )

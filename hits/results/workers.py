@@ -1,28 +1,18 @@
 """Actions on workers: excluding them, and paying bonuses.
 
 exclude_workers(db, ["A1"], "YES to everything", now)   # the answers stay, and do not count
-bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [BonusPayment("A2", "3X…", Decimal("0.40")), …]
+bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [("A2", "3X…", Decimal("0.40")), …]
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from hits.records import CENT
+from hits.records import CENT, REJECTED
 from hits.results.answers import Results
-from hits.results.content import REJECTED
 from hits.results.verdicts import Verdict, WorkerReport
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError, plural
-
-
-@dataclass(frozen=True, slots=True)
-class BonusPayment:
-    """A bonus to be paid to a worker, with one of their assignments."""
-
-    worker: str
-    assignment: str
-    amount: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +72,24 @@ def exclude_workers(
 
 def bonus_payments(
     results: Results, reports: Iterable[WorkerReport], share: Decimal, paid: Callable[[str, str], Decimal]
-) -> list[BonusPayment]:
-    """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
+) -> list[tuple[str, str, Decimal]]:
+    """Worker, assignment and amount of one payment for each good worker: a share of all rewards, less what was paid.
 
-    ``paid`` says what a worker got as bonuses with an assignment so far.
+    It goes with the last assignment. ``paid`` says what a worker got as bonuses with an assignment so far. Workers with
+    few answers are not included.
     """
-    payments = []
-    for worker, work in _earned(results, reports).items():
-        due = sum((reward for _, reward in work), Decimal(0)) * share
-        due -= sum((paid(worker, assignment) for assignment, _ in work), Decimal(0))
-        if due.quantize(CENT) > 0:
-            payments.append(BonusPayment(worker, work[-1][0], due.quantize(CENT)))
-    return payments
-
-
-def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
-    """The assignments of each good worker and their rewards; workers with few answers are not included."""
     good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
     earned: dict[str, list[tuple[str, Decimal]]] = {}
-    for assignment in results.assignments():
-        answer = assignment.answer
-        if answer.worker in good and assignment.status != REJECTED:
-            reward = _reward(assignment.facts.get("Reward", "0"))
-            earned.setdefault(answer.worker, []).append((answer.assignment, reward))
-    return earned
+    for a in results.assignments():
+        if a.worker in good and a.status != REJECTED:
+            earned.setdefault(a.worker, []).append((a.id, _reward(a.facts.get("Reward", "0"))))
+    payments = []
+    for worker, work in earned.items():
+        due = sum((reward for _, reward in work), Decimal(0)) * share
+        due -= sum((paid(worker, id) for id, _ in work), Decimal(0))
+        if due.quantize(CENT) > 0:
+            payments.append((worker, work[-1][0], due.quantize(CENT)))
+    return payments
 
 
 def _reward(text: str) -> Decimal:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from hits.records import Answer
-from hits.results.content import SUBMITTED, Assignment
+from hits.records import Assignment
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -56,21 +56,17 @@ def assignment(
     number: int = 1,
     fields: Mapping[str, str] | None = None,
     item: Mapping[str, str] = LABEL_ITEM,
-    *,
-    worker: str = "A1",
-    hit: str | None = None,
-    status: str = SUBMITTED,
-    facts: Mapping[str, str] | None = None,
+    **changes: Any,
 ) -> Assignment:
-    fields = {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields
-    answer = Answer(
-        "b1",
-        item["item"],
-        hit or f"H{number}",
-        f"X{number}",
-        worker,
-        fields,
-        1000 * number,
-        1000 * number + 30,
-    )
-    return Assignment(answer, item, status, facts or {})
+    given: dict[str, Any] = {
+        "id": f"X{number}",
+        "hit": f"H{number}",
+        "worker": "A1",
+        "fields": {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields,
+        "accepted": 1000 * number,
+        "submitted": 1000 * number + 30,
+        "batch": "b1",
+        "item": item.get("item", "i"),
+        "columns": item,
+    }
+    return Assignment(**given | changes)

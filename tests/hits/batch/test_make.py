@@ -11,9 +11,8 @@ from hits.batch.folder import read_batch
 from hits.batch.make import MadeBatch, make_batch, price
 from hits.batch.options import BatchOptions
 from hits.payment import MIN_WAGE
-from hits.records import Answer, Kind
+from hits.records import Assignment, Kind
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from rypt.campaign.folder import Campaign
 from rypt.text import InputError, RyptError
 
@@ -116,8 +115,21 @@ def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
     with campaign.database(readonly=False) as db:
         item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
         for n in range(15):
-            answer = Answer("b", "i", f"H{n}", f"X{n}", "A1", {"label_1": "YES", "label_2": "NO"}, 0, 42)
-            Results(db).add([Assignment(answer, item)])
+            Results(db).add(
+                [
+                    Assignment(
+                        id=f"X{n}",
+                        hit=f"H{n}",
+                        worker="A1",
+                        fields={"label_1": "YES", "label_2": "NO"},
+                        accepted=0,
+                        submitted=42,
+                        batch="b",
+                        item="i",
+                        columns=item,
+                    )
+                ]
+            )
     assert round(price(batch, campaign=campaign).hours * 3600, 6) == batch.price.answers * 21
     later = make_batch(campaign, tmp_path / "later", options=BatchOptions(limit=8))
     assert later.settings.made["seconds"] == "21.000"

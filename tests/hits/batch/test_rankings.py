@@ -10,8 +10,8 @@ from hits.batch.markup import readable
 from hits.batch.page import fill
 from hits.batch.systems import make_ranking_batch
 from hits.kinds import parse_ranking_control
-from hits.records import Answer, Batch, BatchSettings, Kind
-from hits.results.content import Assignment, understand
+from hits.records import Assignment, Batch, BatchSettings, Kind
+from hits.results.content import read_content
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
 
@@ -91,8 +91,17 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
         assert found[first - 1][1] == OUTPUTS[found[first - 1][0]][c["segment"]]
         assert (relation == "equal") == (found[first - 1][1] == found[second - 1][1])
         assert (relation == "equal") == (c["control_kind"] == "identical")
-        careless = Answer("b", c["item"], "H1", "X1", "A1", {f"rank_{n}": "3" for n in range(1, 6)})
-        (outcome,) = understand(Assignment(careless, c)).controls
+        (outcome,) = read_content(
+            Assignment(
+                id="X1",
+                hit="H1",
+                worker="A1",
+                fields={f"rank_{n}": "3" for n in range(1, 6)},
+                batch="b",
+                item=c["item"],
+                columns=c,
+            )
+        ).controls
         assert outcome.passed == (relation == "equal")
 
 
@@ -175,7 +184,9 @@ def test_a_system_with_the_text_of_another_has_its_rank() -> None:
     fields = {
         f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)
     }
-    content = understand(Assignment(Answer("b", item.id, "H", "X", "A1", fields), item.columns))
+    content = read_content(
+        Assignment(id="X", hit="H", worker="A1", fields=fields, batch="b", item=item.id, columns=item.columns)
+    )
     found = {
         (*sorted((c.system_a, c.system_b)), {"A": c.system_a, "B": c.system_b}.get(c.choice, "="))
         for c in (*content.comparisons, *content.implied)

@@ -9,9 +9,8 @@ import pytest
 from commands import run
 
 from hits.batch.folder import read_batch
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from hits.server.safe_html import safe_page
 from rypt.campaign.folder import Campaign
 
@@ -152,8 +151,21 @@ def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp
     with Campaign.open(campaign).database(readonly=False) as db:
         item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
         for n in range(15):
-            answer = Answer("b", "i", f"H{n}", f"X{n}", "A1", {"label_1": "YES", "label_2": "NO"}, 0, 42)
-            Results(db).add([Assignment(answer, item)])
+            Results(db).add(
+                [
+                    Assignment(
+                        id=f"X{n}",
+                        hit=f"H{n}",
+                        worker="A1",
+                        fields={"label_1": "YES", "label_2": "NO"},
+                        accepted=0,
+                        submitted=42,
+                        batch="b",
+                        item="i",
+                        columns=item,
+                    )
+                ]
+            )
     label, ranking = tmp_path / "label", tmp_path / "ranking"
     first = json.loads(run(capsys, "hits", "make", campaign, "-o", label, "--limit", 5, "--json")[1])
     assert made(label)["reward"]["each"] == "0.07"  # $12 an hour, 21 seconds

@@ -16,9 +16,8 @@ from hits.batch.folder import read_batch
 from hits.compare.picks import compare_metrics
 from hits.market.collect import collect_into
 from hits.market.publish import publish, published
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from rypt.campaign.folder import Campaign
 
 
@@ -242,8 +241,21 @@ def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
     with Campaign.open(campaign).database(readonly=False) as db:
         for n, item in enumerate(made.items):
             columns = {**item.columns, "candidate_a": "an earlier pick"} if n == 0 else item.columns
-            answer = Answer("b", item.id, f"H{n}", f"X{n}", "A1", {"choice": "A"}, 0, 30)
-            Results(db).add([Assignment(answer, columns)])
+            Results(db).add(
+                [
+                    Assignment(
+                        id=f"X{n}",
+                        hit=f"H{n}",
+                        worker="A1",
+                        fields={"choice": "A"},
+                        accepted=0,
+                        submitted=30,
+                        batch="b",
+                        item=item.id,
+                        columns=columns,
+                    )
+                ]
+            )
     out = compare(capsys, "preferences", campaign)
     assert "1 judgments are about earlier picks and left out" in out
     assert re.search(rf"total +{len(made.items) - 1} +100.0\n", out)

@@ -6,9 +6,8 @@ import shutil
 import pytest
 from commands import run
 
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Bonus, Results
-from hits.results.content import Assignment
 from rypt.campaign.folder import Campaign
 
 PAPER = ("hits", "alternatives_per_hit", "labels_per_hour", "cost_per_label", "yes", "no", "not_sure")
@@ -25,11 +24,42 @@ def campaign(demo_campaign, tmp_path):
     with Campaign.open(tmp_path / "campaign").database(readonly=False) as db:
         results = Results(db)
         for n, worker in enumerate(("A1", "A2")):
-            answer = Answer("b1", "i", "H1", f"X{n}", worker, {"label_1": "YES", "label_2": "NO"}, 0, 20)
-            results.add([Assignment(answer, item, "Approved", facts, "local")])
-        answer = Answer("b2", "c", "H2", "X3", "A1", {"choice": "A"}, 0, 50)
+            results.add(
+                [
+                    Assignment(
+                        id=f"X{n}",
+                        hit="H1",
+                        worker=worker,
+                        fields={"label_1": "YES", "label_2": "NO"},
+                        accepted=0,
+                        submitted=20,
+                        status="Approved",
+                        batch="b1",
+                        item="i",
+                        columns=item,
+                        facts=facts,
+                        market="local",
+                    )
+                ]
+            )
         columns = {"item": "c", "segment": "0", "system_a": "x", "system_b": "y"}
-        results.add([Assignment(answer, columns, facts={"Reward": "$0.20"}, market="mturk")])
+        results.add(
+            [
+                Assignment(
+                    id="X3",
+                    hit="H2",
+                    worker="A1",
+                    fields={"choice": "A"},
+                    accepted=0,
+                    submitted=50,
+                    batch="b2",
+                    item="c",
+                    columns=columns,
+                    facts={"Reward": "$0.20"},
+                    market="mturk",
+                )
+            ]
+        )
         results.add_bonuses([("X0", [Bonus("X0", Decimal("0.05"), "thanks")])])
     return tmp_path / "campaign"
 

@@ -7,9 +7,8 @@ import pytest
 from commands import run
 
 from hits.market.folder import open_access, remember_url
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from hits.server.store import Store
 from rypt.campaign.folder import Campaign
 
@@ -19,8 +18,21 @@ def campaign(demo_campaign, tmp_path):
     shutil.copytree(demo_campaign, tmp_path / "campaign")
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
     with Campaign.open(tmp_path / "campaign").database(readonly=False) as db:
-        answer = Answer("b", "i", "H1", "X1", "A1", {"label_1": "YES"}, 0, 9)
-        Results(db).add([Assignment(answer, item)])
+        Results(db).add(
+            [
+                Assignment(
+                    id="X1",
+                    hit="H1",
+                    worker="A1",
+                    fields={"label_1": "YES"},
+                    accepted=0,
+                    submitted=9,
+                    batch="b",
+                    item="i",
+                    columns=item,
+                )
+            ]
+        )
     return tmp_path / "campaign"
 
 
@@ -50,7 +62,21 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
         store.people.invite("twin", 0)
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
     with Campaign.open(campaign).database(readonly=False) as db:
-        Results(db).add([Assignment(Answer("b", "i", "H1", "X2", worker, {"label_1": "YES"}, 0, 9), item)])
+        Results(db).add(
+            [
+                Assignment(
+                    id="X2",
+                    hit="H1",
+                    worker=worker,
+                    fields={"label_1": "YES"},
+                    accepted=0,
+                    submitted=9,
+                    batch="b",
+                    item="i",
+                    columns=item,
+                )
+            ]
+        )
     shown = run(capsys, "hits", "workers", "-C", campaign, "--at", market)[1]
     assert f"{worker} Ada Lovelace" in shown
     options = ["-C", campaign, "--at", market, "--json"]
@@ -65,9 +91,24 @@ def test_pay_and_rejected_work(capsys, campaign):
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
 
     def add(number, worker, status):
-        answer = Answer("b", "i", f"G{number}", f"Y{number}", worker, {"label_1": "YES"}, 0, 9)
         with Campaign.open(campaign).database(readonly=False) as db:
-            Results(db).add([Assignment(answer, item, status, {"Reward": "$0.12"})])
+            Results(db).add(
+                [
+                    Assignment(
+                        id=f"Y{number}",
+                        hit=f"G{number}",
+                        worker=worker,
+                        fields={"label_1": "YES"},
+                        accepted=0,
+                        submitted=9,
+                        status=status,
+                        batch="b",
+                        item="i",
+                        columns=item,
+                        facts={"Reward": "$0.12"},
+                    )
+                ]
+            )
 
     for number, worker, status in (
         (1, "Eli", "Rejected"),

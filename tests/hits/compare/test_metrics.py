@@ -7,9 +7,8 @@ import pytest
 from hits.batch.folder import read_batch
 from hits.batch.make import BatchOptions
 from hits.compare.picks import compare_metrics, read_metrics
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
 from rypt.campaign.folder import Campaign
 from rypt.picks.metrics import parse_pick_metric
 from rypt.text import RyptError
@@ -51,8 +50,21 @@ def test_people_are_asked_and_answer(campaign, tmp_path):
     with campaign.database(readonly=False) as db:
         for n, item in enumerate(batch.items):
             first = "A" if item.columns["system_a"] == "rypt" else "B"
-            answer = Answer("b", item.id, f"H{n}", f"X{n}", "A1", {"choice": first if n else "EQUAL"}, 0, 30)
-            Results(db).add([Assignment(answer, item.columns)])
+            Results(db).add(
+                [
+                    Assignment(
+                        id=f"X{n}",
+                        hit=f"H{n}",
+                        worker="A1",
+                        fields={"choice": first if n else "EQUAL"},
+                        accepted=0,
+                        submitted=30,
+                        batch="b",
+                        item=item.id,
+                        columns=item.columns,
+                    )
+                ]
+            )
     report = comparison.preferences(seed=3)
     (preferences,) = report.preferences
     assert preferences.judgments == (5, 0, 1)

@@ -74,7 +74,7 @@ def test_what_cannot_be_understood_is_told_and_the_rest_is_added(tmp_path, batch
     added = collect_into(results, batch, tmp_path / "b", market)
     assert (added.assignments, added.comparisons, len(added.left_out)) == (2, 2, 1)
     assert "assignment A1" in added.left_out[0]
-    assert {each.answer.assignment for each in results.assignments()} == {"A0", "A2"}
+    assert {each.id for each in results.assignments()} == {"A0", "A2"}
     added = collect_into(results, batch, tmp_path / "b", market)
     assert (added.assignments, added.already, len(added.left_out)) == (0, 2, 1)
 

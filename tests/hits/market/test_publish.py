@@ -284,11 +284,11 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
         first, second, *_ = results.assignments()
         assert first.facts["HITTypeId"] == second.facts["HITTypeId"] != ""
         assert parse_time(first.facts["Expiration"]) - parse_time(first.facts["CreationTime"]) == 14 * 86400
-        assert parse_time(first.facts["AutoApprovalTime"]) == first.answer.submitted + 7 * 86400
+        assert parse_time(first.facts["AutoApprovalTime"]) == first.submitted + 7 * 86400
         assert "ApprovalTime" not in first.facts
-        market.approve(first.answer.assignment, "well done")
-        market.reject(second.answer.assignment, "=nothing read")
-        market.bonus(first.answer.worker, first.answer.assignment, Decimal("0.25"), "thank you")
+        market.approve(first.id, "well done")
+        market.reject(second.id, "=nothing read")
+        market.bonus(first.worker, first.id, Decimal("0.25"), "thank you")
         collect_into(results, batch, tmp_path / "batch", market)
         collect_into(results, batch, tmp_path / "batch", market)
         first, second, *_ = results.assignments()
@@ -297,15 +297,11 @@ def test_what_the_market_knows_comes_along(tmp_path, batch):
             "well done",
             "local",
         )
-        assert parse_time(first.facts["ApprovalTime"]) >= first.answer.accepted
+        assert parse_time(first.facts["ApprovalTime"]) >= first.accepted
         assert (second.status, second.facts["RequesterFeedback"]) == ("Rejected", "=nothing read")
         assert second.facts["RejectionTime"]
         ((assignment, [bonus]),) = results.bonuses().items()
-        assert (assignment, bonus.amount, bonus.reason) == (
-            first.answer.assignment,
-            Decimal("0.25"),
-            "thank you",
-        )
+        assert (assignment, bonus.amount, bonus.reason) == (first.id, Decimal("0.25"), "thank you")
         numbers = campaign_numbers(results)
         assert (numbers.bonuses, numbers.fees, numbers.approved) == (Decimal("0.25"), 0, 1)
         stream = io.StringIO()

@@ -11,9 +11,9 @@ import pytest
 
 from hits.batch.folder import read_batch
 from hits.market.ledger import EXPIRED, Ledger
-from hits.records import Answer
+from hits.records import Assignment
 from hits.results.answers import Results
-from hits.results.content import Assignment
+
 from hits.results.csv_file import batch_facts
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
@@ -195,9 +195,19 @@ def answer(folder: Path, batch, workers, fields=None) -> None:
         for item in batch.items:
             for worker in workers:
                 labels = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
-                names = (f"hit-{item.id}", f"{item.id}-{worker}", worker)
-                given = Answer(batch.settings.id, item.id, *names, fields or labels, NOW, NOW + 60)
-                results.add([Assignment(given, item.columns, "Submitted", batch_facts(batch, item), "local")])
+                given = Assignment(
+                    id=f"{item.id}-{worker}",
+                    hit=f"hit-{item.id}",
+                    worker=worker,
+                    fields=fields or labels,
+                    accepted=NOW,
+                    submitted=NOW + 60,
+                    batch=batch.settings.id,
+                    item=item.id,
+                    columns=item.columns,
+                    facts=batch_facts(batch, item),
+                )
+                results.add([given])
 
 
 def test_a_damaged_batch_is_noted(fresh):

@@ -368,9 +368,8 @@ def test_appraise_items_of_their_own(make) -> None:
 def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     import shutil
 
-    from hits.records import Answer
+    from hits.records import Assignment
     from hits.results.answers import Results
-    from hits.results.content import Assignment
     from rypt.campaign.folder import Campaign
 
     folder = tmp_path / "campaign"
@@ -394,8 +393,21 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     }
     fields = {"rank_1": "1", "rank_2": "3", "rank_3": "3"}
     with campaign.database(readonly=False) as db:
-        answer = Answer("batch", "r-1", "hit", "assignment", "worker", fields, 1, 2)
-        Results(db).add([Assignment(answer, columns)])
+        Results(db).add(
+            [
+                Assignment(
+                    id="assignment",
+                    hit="hit",
+                    worker="worker",
+                    fields=fields,
+                    accepted=1,
+                    submitted=2,
+                    batch="batch",
+                    item="r-1",
+                    columns=columns,
+                )
+            ]
+        )
         path = db.path
     for place in (folder, path):
         found = read_comparisons([place])
