@@ -199,15 +199,14 @@ def parse_annotation(annotation: str) -> tuple[str, str] | None:
     return (batch, item) if ours == ANNOTATION and batch and colon and item else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Assignment:
-    """One hit done by one worker, from the market to the database; times count seconds since 1970.
+    """One hit done by one worker: from the market's client to the judgment file; times count seconds since 1970.
 
     ``fields`` are the form's: ``label_1`` … (YES, NO, NOT_SURE; NO_SLIGHTLY and NO_BADLY where severity is asked), or
-    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``. ``problem`` says why what the market sent
-    cannot be read; there are no fields then. ``columns`` are the item's, and ``facts`` other columns of a results CSV,
-    of the hit and of the assignment. ``market`` is the name of the market the work was done on; where it is not known,
-    hits of a batch of ours are taken for ``local`` and others for ``mturk``.
+    ``choice`` (A, B, EQUAL), or ``rank_1`` … (1 to 5), and ``comment``. ``columns`` are the item's, ``facts`` other
+    columns of a results CSV. Where ``market`` is not known, hits of a batch of ours are taken for ``local`` and others
+    for ``mturk``. ``problem`` says why an assignment cannot be read.
     """
 
     id: str
@@ -241,11 +240,12 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Bonus:
-    """One payment besides the reward of an assignment."""
+    """A payment to a worker besides the reward of an assignment, made or to be made."""
 
     assignment: str
+    worker: str
     amount: Decimal
-    reason: str
+    reason: str = ""
     time: int | None = None
 
 

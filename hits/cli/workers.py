@@ -88,11 +88,11 @@ def workers(
         behind = 0 if market.folder is None else _behind(market.folder, results)
         payments = bonus_payments(results, reports, rate, client.paid) if rate is not None else []
     if rate is not None:
-        total = sum((amount for _, _, amount in payments), Decimal(0))
+        total = sum((payment.amount for payment in payments), Decimal(0))
         if payments and not yes:
             confirm(f"Pay {plural(len(payments), 'bonus', 'bonuses')}, ${total:.2f} in all?")
-        for worker, assignment, amount in payments:
-            client.bonus(worker, assignment, amount, f"{bonus} more for careful work")
+        for payment in payments:
+            client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
         talk(f"{plural(len(payments), 'bonus', 'bonuses')} paid, ${total:.2f}", quiet=quiet)
     if not reports:
         talk("nobody's answers are in the campaign yet; `rypt hits collect` brings them", quiet=quiet)

@@ -5,7 +5,7 @@ market = open_market("http://127.0.0.1:8000/")       # an endpoint, with the key
 market = open_market(MarketAddress(endpoint="https://…", production=True))       # one that spends real money
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -21,36 +21,15 @@ from hits.batch.question_xml import read_answers
 from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
 from hits.market.service import session
-from hits.records import CENT, Batch, Item, parse_annotation
-from rypt.text import PathLike, RyptError
+from hits.records import CENT, STATUSES, Assignment, Batch, Bonus, Item, parse_annotation
+from hits.results.csv_file import format_time
+from rypt.text import FormatError, PathLike, RyptError
 
 REGION = "us-east-1"  # the only one the protocol knows
 SANDBOX = "mturk-requester-sandbox.us-east-1.amazonaws.com"  # where Mechanical Turk let people practise
-SUBMITTED = ("Submitted", "Approved", "Rejected")
+TIMES = ("AutoApprovalTime", "ApprovalTime", "RejectionTime")
 HIT_EXISTS = "AWS.MechanicalTurk.HitAlreadyExists"
 TYPE_EXISTS = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
-
-
-@dataclass(frozen=True, slots=True)
-class SubmittedAssignment:
-    """One submitted assignment as the market shows it; times count seconds since 1970."""
-
-    assignment: str
-    hit: str
-    worker: str
-    status: str
-    answer: str  # QuestionFormAnswers XML
-    accepted: int
-    submitted: int
-    feedback: str = ""
-    auto_approval: int | None = None
-    approved: int | None = None
-    rejected: int | None = None
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """What was filled in; XML that cannot be read is a `FormatError`."""
-        return read_answers(self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +55,6 @@ class HitState:
     def submitted(self) -> int:
         """Assignments that were submitted, reviewed or not."""
         return self.places - self.open - self.pending
-
-
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """A bonus as the market shows it."""
-
-    assignment: str
-    amount: Decimal
-    reason: str
-    paid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +87,13 @@ class Market(Protocol):
     def states(self, batch: str) -> "Iterator[HitState]":
         """The published hits of a batch, and how many places of each are free, taken and done."""
 
-    def bonuses(self, hit: str) -> "Iterator[Payment]":
+    def bonuses(self, hit: str) -> "Iterator[Bonus]":
         """All bonuses paid for assignments of a hit, the earliest first."""
 
     def create(self, batch: Batch, item: Item) -> str:
         """Publish one item and return its hit; a repeated call within a day makes no second hit."""
 
-    def work(self, hit: str) -> Iterator[SubmittedAssignment]:
+    def work(self, hit: str) -> Iterator[Assignment]:
         """All assignments of a hit that were submitted."""
 
     def status(self, assignment: str) -> str:
@@ -194,11 +163,12 @@ class BotoMarket:
                         hit["NumberOfAssignmentsCompleted"],
                     )
 
-    def bonuses(self, hit: str) -> Iterator[Payment]:
+    def bonuses(self, hit: str) -> Iterator[Bonus]:
         """Page by page."""
         paid = [
-            Payment(
+            Bonus(
                 record["AssignmentId"],
+                record["WorkerId"],
                 Decimal(record["BonusAmount"]),
                 record.get("Reason", ""),
                 _seconds(record["GrantTime"]),
@@ -206,7 +176,7 @@ class BotoMarket:
             for page in self._pages("list_bonus_payments", {"HITId": hit})
             for record in page["BonusPayments"]
         ]
-        yield from sorted(paid, key=lambda payment: payment.paid)
+        yield from sorted(paid, key=lambda bonus: bonus.time or 0)
 
     def create(self, batch: Batch, item: Item) -> str:
         """One hit, of a type shared by all items with the same reward."""
@@ -268,25 +238,13 @@ class BotoMarket:
                     return str(kind["QualificationTypeId"])
         return None
 
-    def work(self, hit: str) -> Iterator[SubmittedAssignment]:
+    def work(self, hit: str) -> Iterator[Assignment]:
         """Page by page: a hit may have more assignments than a page holds."""
         for page in self._pages(
-            "list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(SUBMITTED)}
+            "list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(STATUSES)}
         ):
             for record in page["Assignments"]:
-                yield SubmittedAssignment(
-                    record["AssignmentId"],
-                    hit,
-                    record["WorkerId"],
-                    record["AssignmentStatus"],
-                    record["Answer"],
-                    _seconds(record["AcceptTime"]),
-                    _seconds(record["SubmitTime"]),
-                    record.get("RequesterFeedback", ""),
-                    _seconds_or_none(record.get("AutoApprovalTime")),
-                    _seconds_or_none(record.get("ApprovalTime")),
-                    _seconds_or_none(record.get("RejectionTime")),
-                )
+                yield read_assignment(record)
 
     def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
         """Approve; a feedback that is empty is left out, for the protocol wants at least a character."""
@@ -519,5 +477,22 @@ def _seconds(time: datetime) -> int:
     return int(time.timestamp())
 
 
-def _seconds_or_none(time: datetime | None) -> int | None:
-    return None if time is None else _seconds(time)
+def read_assignment(record: Mapping[str, Any]) -> Assignment:
+    """An assignment of the protocol; one whose answers cannot be read has a problem."""
+    fields, problem = {}, ""
+    try:
+        fields = read_answers(record["Answer"])
+    except FormatError as error:
+        problem = str(error)
+    facts = {name: format_time(_seconds(record[name])) for name in TIMES if record.get(name)}
+    return Assignment(
+        record["AssignmentId"],
+        record["HITId"],
+        record["WorkerId"],
+        fields,
+        _seconds(record["AcceptTime"]),
+        _seconds(record["SubmitTime"]),
+        record["AssignmentStatus"],
+        facts=facts | {"RequesterFeedback": record.get("RequesterFeedback", "")},
+        problem=problem,
+    )

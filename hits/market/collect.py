@@ -3,14 +3,13 @@
 collected = collect("batches/1", "market", "campaign")     →  collected.assignments, collected.judgments, …
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from hits.market.client import AnyMarket, HitState, Market, Participant, SubmittedAssignment, open_market
+from hits.market.client import AnyMarket, HitState, Market, Participant, open_market
 from hits.market.publish import AnyBatch, opened_batch, published
-from hits.records import Assignment, Batch, Bonus, Item
+from hits.records import Assignment, Batch, Item
 from hits.results.answers import Added, Results, open_results
 from hits.results.csv_file import batch_facts, format_time
 from rypt.campaign.folder import Campaign
@@ -70,35 +69,40 @@ def collect_into(
     for item in watch([item for item in batch.items if item.id in hits]):
         hit = hits[item.id]
         facts = batch_facts(batch, item) | hit_facts(states.get(hit))
-        known = {"batch": batch.settings.id, "item": item.id, "columns": item.columns, "market": market.name}
-        works = [_assignment(work, facts, known) for work in market.work(hit)]
-        for assignment, reason in _add(results, works, total):
-            wrong.append(f"item {item.id}: assignment {assignment.id}: {reason}")
-            results.leave_out(assignment, one_line(reason))
-        if works:
-            results.add_bonuses(
-                hit, (Bonus(b.assignment, b.amount, b.reason, b.paid) for b in market.bonuses(hit))
+        work = [
+            replace(
+                one,
+                batch=batch.settings.id,
+                item=item.id,
+                columns=item.columns,
+                facts={**facts, **one.facts},
+                market=market.name,
             )
-    return Collected(
-        **asdict(total), left_out=tuple(wrong), participants=tuple(market.participants(batch.settings.id))
-    )
+            for one in market.work(hit)
+        ]
+        added, unread = _add(results, work)
+        wrong += [f"item {one.item}: assignment {one.id}: {one.problem}" for one in unread]
+        results.add_left_out(unread)
+        total += added
+        if work:
+            results.add_bonuses(hit, market.bonuses(hit))
+    people = tuple(market.participants(batch.settings.id))
+    return Collected(**asdict(total), left_out=tuple(wrong), participants=people)
 
 
-def _add(results: Results, works: Sequence[Assignment], total: Added) -> Iterator[tuple[Assignment, str]]:
-    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read.
-
-    Those that cannot are returned, with the reason.
-    """
+def _add(results: Results, work: Sequence[Assignment]) -> tuple[Added, list[Assignment]]:
+    """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read: these come back."""
     try:
-        total += results.add(works)
-        return
+        return results.add(work), []
     except FormatError:
         pass
-    for work in works:
+    total, unread = Added(), []
+    for one in work:
         try:
-            total += results.add([work])
+            total += results.add([one])
         except FormatError as error:
-            yield work, str(error)
+            unread.append(replace(one, problem=one_line(str(error))))
+    return total, unread
 
 
 def hit_facts(state: HitState | None) -> dict[str, str]:
@@ -110,33 +114,3 @@ def hit_facts(state: HitState | None) -> dict[str, str]:
         "CreationTime": format_time(state.created),
         "Expiration": format_time(state.expires),
     }
-
-
-def work_facts(work: SubmittedAssignment) -> dict[str, str]:
-    """The columns that only the market knows of an assignment."""
-    return {
-        "AutoApprovalTime": format_time(work.auto_approval),
-        "ApprovalTime": format_time(work.approved),
-        "RejectionTime": format_time(work.rejected),
-        "RequesterFeedback": work.feedback,
-    }
-
-
-def _assignment(work: SubmittedAssignment, facts: dict[str, str], known: dict[str, Any]) -> Assignment:
-    """What the market shows of an assignment, with what is known of its hit."""
-    try:
-        fields, problem = work.fields, ""
-    except FormatError as error:
-        fields, problem = {}, str(error)
-    return Assignment(
-        id=work.assignment,
-        hit=work.hit,
-        worker=work.worker,
-        fields=fields,
-        accepted=work.accepted,
-        submitted=work.submitted,
-        status=work.status,
-        facts=facts | work_facts(work),
-        problem=problem,
-        **known,
-    )

@@ -14,18 +14,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from hits.market.client import (
-    BotoMarket,
-    HitState,
-    MarketError,
-    Participant,
-    Payment,
-    SubmittedAssignment,
-    whole_cents,
-)
+from hits.market.client import BotoMarket, HitState, MarketError, Participant, whole_cents
 from hits.market.prolific import REASON_LENGTH, REJECTIONS, Prolific, Submission
 from hits.market.recruit import RecruitingLog, pay_bonus, recruiting_logs
-from hits.records import Batch, Item
+from hits.records import Assignment, Batch, Bonus, Item
 
 UNFINISHED = ("RESERVED", "ACTIVE", "PROCESSING")
 REVIEWED = ("APPROVED", "REJECTED", "PARTIALLY APPROVED", "SCREENED OUT")
@@ -81,7 +73,7 @@ class RecruitedMarket:
         """Those of the local market."""
         return self._market.states(batch)
 
-    def bonuses(self, hit: str) -> Iterator[Payment]:
+    def bonuses(self, hit: str) -> Iterator[Bonus]:
         """Those of the local market, which knows of all that were paid."""
         return self._market.bonuses(hit)
 
@@ -89,7 +81,7 @@ class RecruitedMarket:
         """Publish on the local market."""
         return self._market.create(batch, item)
 
-    def work(self, hit: str) -> Iterator[SubmittedAssignment]:
+    def work(self, hit: str) -> Iterator[Assignment]:
         """That of the local market."""
         return self._market.work(hit)
 
@@ -226,7 +218,7 @@ class RecruitedMarket:
     def _work(self) -> dict[str, KnownWork]:
         """All work on batches that have a study, by assignment."""
         return {
-            work.assignment: KnownWork(batch, work.worker, work.status)
+            work.id: KnownWork(batch, work.worker, work.status)
             for batch in self._submissions
             for state in self._market.states(batch)
             if state.submitted

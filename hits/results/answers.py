@@ -251,15 +251,20 @@ class Results:
         rows = ((assignment, i, str(b.amount), b.reason, b.time) for i, b in enumerate(paid, start=1))
         self.db.db.conn.executemany("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
 
-    def leave_out(self, a: Assignment, reason: str) -> None:
-        """Remember an assignment that cannot be read, so that `status` and `workers` name it until it can."""
-        with self.db.writing():
-            sql = "INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)"
-            self._execute(sql, a.id, a.hit, a.batch, a.worker, a.status, reason)
+    def add_left_out(self, assignments: Iterable[Assignment]) -> None:
+        """Remember assignments that cannot be read, so that `status` and `workers` name them until they can."""
+        rows = [(a.id, a.hit, a.batch, a.worker, a.status, a.problem) for a in assignments]
+        if rows:
+            with self.db.writing():
+                self.db.db.conn.executemany("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", rows)
 
-    def left_out(self, batch: str | None = None) -> list[tuple[str, str]]:
-        """Worker and status of each assignment that cannot be read, of a batch or of all."""
-        return self.db.rows("SELECT worker, status FROM left_out WHERE ?1 IS NULL OR batch = ?1", batch)
+    def left_out(self, batch: str | None = None) -> list[Assignment]:
+        """The assignments of a batch, or of all, that cannot be read."""
+        sql = "SELECT * FROM left_out WHERE ?1 IS NULL OR batch = ?1 ORDER BY worker, assignment"
+        return [
+            Assignment(id, hit, worker, {}, status=status, batch=name, problem=problem)
+            for id, hit, name, worker, status, problem in self.db.rows(sql, batch)
+        ]
 
     def assignments(self, batch: str | None = None) -> Iterator[Assignment]:
         """All assignments in the order in which they were added, of one batch or all; bounded in memory."""
@@ -273,16 +278,8 @@ class Results:
                 id, hit, worker, fields, accepted, submitted, status, *of_hit, facts = row
                 name, item, columns, market, hit_facts = of_hit
                 yield Assignment(
-                    id=id,
-                    hit=hit,
-                    worker=worker,
-                    fields=json.loads(fields),
-                    accepted=accepted,
-                    submitted=submitted,
-                    status=status,
-                    batch=name,
-                    item=item,
-                    columns=json.loads(columns),
+                    *(id, hit, worker, json.loads(fields), accepted, submitted, status),
+                    *(name, item, json.loads(columns)),
                     facts={**json.loads(hit_facts), **json.loads(facts)},
                     market=market,
                 )
@@ -290,9 +287,13 @@ class Results:
     def bonuses(self) -> dict[str, list[Bonus]]:
         """The payments for each assignment, in their order."""
         paid: dict[str, list[Bonus]] = {}
-        sql = "SELECT assignment, amount, reason, time FROM bonuses ORDER BY assignment, number"
-        for assignment, amount, reason, time in self.db.rows(sql):
-            paid.setdefault(assignment, []).append(Bonus(assignment, Decimal(amount), reason, time))
+        rows = self.db.rows("""
+            SELECT b.assignment, a.worker, b.amount, b.reason, b.time
+            FROM bonuses AS b JOIN assignments AS a ON a.id = b.assignment ORDER BY b.assignment, b.number
+        """)
+        for assignment, worker, amount, reason, time in rows:
+            bonus = Bonus(assignment, worker, Decimal(amount), reason, time)
+            paid.setdefault(assignment, []).append(bonus)
         return paid
 
     def comparisons(self, batch: str | None = None, *, asked: bool = False) -> list[Comparison]:

@@ -68,19 +68,13 @@ def assignment_from_record(record: Any) -> tuple[Assignment, list[Bonus]]:
     paid = record.get("bonuses", [])
     if not isinstance(paid, list) or not all(isinstance(each, dict) for each in paid):
         raise FormatError("expected a list of payments in the field bonuses")
-    id = _text(record, "assignment")
-    assignment = Assignment(
-        id=id,
-        accepted=_seconds(record, "accepted"),
-        submitted=_seconds(record, "submitted"),
-        fields=_texts(record, "fields"),
-        columns=_texts(record, "columns"),
-        facts=_texts(record, "facts"),
-        **{name: _text(record, name) for name in ("hit", "worker", "status", "batch", "item", "market")},
-    )
-    return assignment, [
-        Bonus(id, _amount(each), _text(each, "reason"), _seconds(each, "time")) for each in paid
-    ]
+    names = ("assignment", "hit", "worker", "status", "batch", "item")
+    id, hit, worker, status, batch, item = (_text(record, name) for name in names)
+    fields, columns, facts = (_texts(record, name) for name in ("fields", "columns", "facts"))
+    times = _seconds(record, "accepted"), _seconds(record, "submitted")
+    market = _text(record, "market")
+    made = Assignment(id, hit, worker, fields, *times, status, batch, item, columns, facts, market)
+    return made, [Bonus(id, worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid]
 
 
 def _text(record: Record, name: str) -> str:

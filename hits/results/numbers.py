@@ -116,7 +116,7 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         cost_per_comparison=comparison_cost.total / len(compared) if compared else None,
         preferred=dict(Counter(c.preferred for c in compared).most_common()),
         left_out=len(left_out),
-        left_out_waiting=sum(status == SUBMITTED for _, status in left_out),
+        left_out_waiting=sum(a.status == SUBMITTED for a in left_out),
     )
 
 

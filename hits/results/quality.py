@@ -41,7 +41,7 @@ def worker_reports(
         campaign.controls(),
         campaign.db.excluded(),
         limits or Limits(),
-        Counter(worker for worker, _ in campaign.left_out()),
+        Counter(a.worker for a in campaign.left_out()),
     )
 
 

@@ -1,14 +1,14 @@
 """Actions on workers: excluding them, and paying bonuses.
 
 exclude_workers(db, ["A1"], "YES to everything", now)   # the answers stay, and do not count
-bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [("A2", "3X…", Decimal("0.40")), …]
+bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [Bonus("3X…", "A2", Decimal("0.40")), …]
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from hits.records import CENT, REJECTED
+from hits.records import CENT, REJECTED, Bonus
 from hits.results.answers import Results
 from hits.results.verdicts import Verdict, WorkerReport
 from rypt.database.judgments import JudgmentDatabase
@@ -72,10 +72,10 @@ def exclude_workers(
 
 def bonus_payments(
     results: Results, reports: Iterable[WorkerReport], share: Decimal, paid: Callable[[str, str], Decimal]
-) -> list[tuple[str, str, Decimal]]:
-    """Worker, assignment and amount of one payment for each good worker: a share of all rewards, less what was paid.
+) -> list[Bonus]:
+    """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
 
-    It goes with the last assignment. ``paid`` says what a worker got as bonuses with an assignment so far. Workers with
+    ``paid`` says what a worker got as bonuses with an assignment so far. Workers with
     few answers are not included.
     """
     good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
@@ -88,7 +88,7 @@ def bonus_payments(
         due = sum((reward for _, reward in work), Decimal(0)) * share
         due -= sum((paid(worker, id) for id, _ in work), Decimal(0))
         if due.quantize(CENT) > 0:
-            payments.append((worker, work[-1][0], due.quantize(CENT)))
+            payments.append(Bonus(work[-1][0], worker, due.quantize(CENT)))
     return payments
 
 

@@ -228,18 +228,17 @@ def read_work(answers: Iterable[Record], items: Items, now: int) -> Work:
 
 def read_answer(row: Record, items: Items) -> Assignment:
     """A submitted assignment of the store as `hits.results` has it; without columns where its batch is not known."""
-    batch, item = ours = parse_annotation(row["RequesterAnnotation"] or "") or ("", "")
+    ours = parse_annotation(row["RequesterAnnotation"] or "") or ("", "")
     return Assignment(
-        id=row["AssignmentId"],
-        hit=row["HITId"],
-        worker=row["WorkerId"],
-        fields=row["fields"],
-        accepted=row["AcceptTime"],
-        submitted=row["SubmitTime"],
-        status=row["AssignmentStatus"],
-        batch=batch,
-        item=item,
-        columns=items.get(ours, {}),
+        row["AssignmentId"],
+        row["HITId"],
+        row["WorkerId"],
+        row["fields"],
+        row["AcceptTime"],
+        row["SubmitTime"],
+        row["AssignmentStatus"],
+        *ours,
+        items.get(ours, {}),
     )
 
 

@@ -115,21 +115,17 @@ def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
     with campaign.database(readonly=False) as db:
         item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
         for n in range(15):
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"X{n}",
-                        hit=f"H{n}",
-                        worker="A1",
-                        fields={"label_1": "YES", "label_2": "NO"},
-                        accepted=0,
-                        submitted=42,
-                        batch="b",
-                        item="i",
-                        columns=item,
-                    )
-                ]
+            answer = Assignment(
+                batch="b",
+                item="i",
+                hit=f"H{n}",
+                id=f"X{n}",
+                worker="A1",
+                fields={"label_1": "YES", "label_2": "NO"},
+                accepted=0,
+                submitted=42,
             )
+            Results(db).add([replace(answer, columns=item)])
     assert round(price(batch, campaign=campaign).hours * 3600, 6) == batch.price.answers * 21
     later = make_batch(campaign, tmp_path / "later", options=BatchOptions(limit=8))
     assert later.settings.made["seconds"] == "21.000"

@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -91,17 +92,15 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
         assert found[first - 1][1] == OUTPUTS[found[first - 1][0]][c["segment"]]
         assert (relation == "equal") == (found[first - 1][1] == found[second - 1][1])
         assert (relation == "equal") == (c["control_kind"] == "identical")
-        (outcome,) = read_content(
-            Assignment(
-                id="X1",
-                hit="H1",
-                worker="A1",
-                fields={f"rank_{n}": "3" for n in range(1, 6)},
-                batch="b",
-                item=c["item"],
-                columns=c,
-            )
-        ).controls
+        careless = Assignment(
+            batch="b",
+            item=c["item"],
+            hit="H1",
+            id="X1",
+            worker="A1",
+            fields={f"rank_{n}": "3" for n in range(1, 6)},
+        )
+        (outcome,) = read_content(replace(careless, columns=c)).controls
         assert outcome.passed == (relation == "equal")
 
 
@@ -185,7 +184,7 @@ def test_a_system_with_the_text_of_another_has_its_rank() -> None:
         f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)
     }
     content = read_content(
-        Assignment(id="X", hit="H", worker="A1", fields=fields, batch="b", item=item.id, columns=item.columns)
+        Assignment(batch="b", item=item.id, hit="H", id="X", worker="A1", fields=fields, columns=item.columns)
     )
     found = {
         (*sorted((c.system_a, c.system_b)), {"A": c.system_a, "B": c.system_b}.get(c.choice, "="))

@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import tomllib
+from dataclasses import replace
 
 import pytest
 from commands import run
@@ -151,21 +152,17 @@ def test_times_seen_are_of_the_kind_that_is_asked(capsys, campaign, outputs, tmp
     with Campaign.open(campaign).database(readonly=False) as db:
         item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a", "phrase_2": "b"}
         for n in range(15):
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"X{n}",
-                        hit=f"H{n}",
-                        worker="A1",
-                        fields={"label_1": "YES", "label_2": "NO"},
-                        accepted=0,
-                        submitted=42,
-                        batch="b",
-                        item="i",
-                        columns=item,
-                    )
-                ]
+            answer = Assignment(
+                batch="b",
+                item="i",
+                hit=f"H{n}",
+                id=f"X{n}",
+                worker="A1",
+                fields={"label_1": "YES", "label_2": "NO"},
+                accepted=0,
+                submitted=42,
             )
+            Results(db).add([replace(answer, columns=item)])
     label, ranking = tmp_path / "label", tmp_path / "ranking"
     first = json.loads(run(capsys, "hits", "make", campaign, "-o", label, "--limit", 5, "--json")[1])
     assert made(label)["reward"]["each"] == "0.07"  # $12 an hour, 21 seconds

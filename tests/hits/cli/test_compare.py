@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -148,7 +149,7 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
         """Two workers prefer RYPT's pick, the third prefers neither; all know the controls."""
 
         def answer(hit):
-            columns = next(item.columns for item in made.items if item.id == items[hit.id])
+            columns = next(item.columns for item in made.items if item.id == items[hit["HITId"]])
             if columns["control"]:
                 return {"choice": columns["control"]}
             return {"choice": "EQUAL" if number == 2 else "A" if columns["system_a"] == "rypt" else "B"}
@@ -241,21 +242,17 @@ def test_answers_about_other_picks_are_not_counted(capsys, campaign, tmp_path):
     with Campaign.open(campaign).database(readonly=False) as db:
         for n, item in enumerate(made.items):
             columns = {**item.columns, "candidate_a": "an earlier pick"} if n == 0 else item.columns
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"X{n}",
-                        hit=f"H{n}",
-                        worker="A1",
-                        fields={"choice": "A"},
-                        accepted=0,
-                        submitted=30,
-                        batch="b",
-                        item=item.id,
-                        columns=columns,
-                    )
-                ]
+            answer = Assignment(
+                batch="b",
+                item=item.id,
+                hit=f"H{n}",
+                id=f"X{n}",
+                worker="A1",
+                fields={"choice": "A"},
+                accepted=0,
+                submitted=30,
             )
+            Results(db).add([replace(answer, columns=columns)])
     out = compare(capsys, "preferences", campaign)
     assert "1 judgments are about earlier picks and left out" in out
     assert re.search(rf"total +{len(made.items) - 1} +100.0\n", out)

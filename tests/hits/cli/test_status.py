@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from commands import run
 
-from hits.records import Assignment
-from hits.results.answers import Bonus, Results
+from hits.records import Assignment, Bonus
+from hits.results.answers import Results
 from rypt.campaign.folder import Campaign
 
 PAPER = ("hits", "alternatives_per_hit", "labels_per_hour", "cost_per_label", "yes", "no", "not_sure")
@@ -24,43 +25,30 @@ def campaign(demo_campaign, tmp_path):
     with Campaign.open(tmp_path / "campaign").database(readonly=False) as db:
         results = Results(db)
         for n, worker in enumerate(("A1", "A2")):
-            results.add(
-                [
-                    Assignment(
-                        id=f"X{n}",
-                        hit="H1",
-                        worker=worker,
-                        fields={"label_1": "YES", "label_2": "NO"},
-                        accepted=0,
-                        submitted=20,
-                        status="Approved",
-                        batch="b1",
-                        item="i",
-                        columns=item,
-                        facts=facts,
-                        market="local",
-                    )
-                ]
+            answer = Assignment(
+                batch="b1",
+                item="i",
+                hit="H1",
+                id=f"X{n}",
+                worker=worker,
+                fields={"label_1": "YES", "label_2": "NO"},
+                accepted=0,
+                submitted=20,
             )
-        columns = {"item": "c", "segment": "0", "system_a": "x", "system_b": "y"}
-        results.add(
-            [
-                Assignment(
-                    id="X3",
-                    hit="H2",
-                    worker="A1",
-                    fields={"choice": "A"},
-                    accepted=0,
-                    submitted=50,
-                    batch="b2",
-                    item="c",
-                    columns=columns,
-                    facts={"Reward": "$0.20"},
-                    market="mturk",
-                )
-            ]
+            results.add([replace(answer, columns=item, status="Approved", facts=facts, market="local")])
+        answer = Assignment(
+            batch="b2",
+            item="c",
+            hit="H2",
+            id="X3",
+            worker="A1",
+            fields={"choice": "A"},
+            accepted=0,
+            submitted=50,
         )
-        results.add_bonuses([("X0", [Bonus("X0", Decimal("0.05"), "thanks")])])
+        columns = {"item": "c", "segment": "0", "system_a": "x", "system_b": "y"}
+        results.add([replace(answer, columns=columns, facts={"Reward": "$0.20"}, market="mturk")])
+        results.add_bonuses("H1", [Bonus("X0", "A1", Decimal("0.05"), "thanks")])
     return tmp_path / "campaign"
 
 

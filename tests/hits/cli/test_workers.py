@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from commands import run
@@ -18,21 +19,17 @@ def campaign(demo_campaign, tmp_path):
     shutil.copytree(demo_campaign, tmp_path / "campaign")
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
     with Campaign.open(tmp_path / "campaign").database(readonly=False) as db:
-        Results(db).add(
-            [
-                Assignment(
-                    id="X1",
-                    hit="H1",
-                    worker="A1",
-                    fields={"label_1": "YES"},
-                    accepted=0,
-                    submitted=9,
-                    batch="b",
-                    item="i",
-                    columns=item,
-                )
-            ]
+        answer = Assignment(
+            batch="b",
+            item="i",
+            hit="H1",
+            id="X1",
+            worker="A1",
+            fields={"label_1": "YES"},
+            accepted=0,
+            submitted=9,
         )
+        Results(db).add([replace(answer, columns=item)])
     return tmp_path / "campaign"
 
 
@@ -65,14 +62,14 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
         Results(db).add(
             [
                 Assignment(
-                    id="X2",
+                    batch="b",
+                    item="i",
                     hit="H1",
+                    id="X2",
                     worker=worker,
                     fields={"label_1": "YES"},
                     accepted=0,
                     submitted=9,
-                    batch="b",
-                    item="i",
                     columns=item,
                 )
             ]
@@ -91,24 +88,18 @@ def test_pay_and_rejected_work(capsys, campaign):
     item = {"item": "i", "segment": "0", "start": "0", "stop": "1", "phrase_1": "a"}
 
     def add(number, worker, status):
+        answer = Assignment(
+            batch="b",
+            item="i",
+            hit=f"G{number}",
+            id=f"Y{number}",
+            worker=worker,
+            fields={"label_1": "YES"},
+            accepted=0,
+            submitted=9,
+        )
         with Campaign.open(campaign).database(readonly=False) as db:
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"Y{number}",
-                        hit=f"G{number}",
-                        worker=worker,
-                        fields={"label_1": "YES"},
-                        accepted=0,
-                        submitted=9,
-                        status=status,
-                        batch="b",
-                        item="i",
-                        columns=item,
-                        facts={"Reward": "$0.12"},
-                    )
-                ]
-            )
+            Results(db).add([replace(answer, columns=item, status=status, facts={"Reward": "$0.12"})])
 
     for number, worker, status in (
         (1, "Eli", "Rejected"),

@@ -1,6 +1,7 @@
 """Comparing metrics without the command line: picks, where they differ, the batch that asks, and the preferences."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -50,21 +51,17 @@ def test_people_are_asked_and_answer(campaign, tmp_path):
     with campaign.database(readonly=False) as db:
         for n, item in enumerate(batch.items):
             first = "A" if item.columns["system_a"] == "rypt" else "B"
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"X{n}",
-                        hit=f"H{n}",
-                        worker="A1",
-                        fields={"choice": first if n else "EQUAL"},
-                        accepted=0,
-                        submitted=30,
-                        batch="b",
-                        item=item.id,
-                        columns=item.columns,
-                    )
-                ]
+            answer = Assignment(
+                batch="b",
+                item=item.id,
+                hit=f"H{n}",
+                id=f"X{n}",
+                worker="A1",
+                fields={"choice": first if n else "EQUAL"},
+                accepted=0,
+                submitted=30,
             )
+            Results(db).add([replace(answer, columns=item.columns)])
     report = comparison.preferences(seed=3)
     (preferences,) = report.preferences
     assert preferences.judgments == (5, 0, 1)

@@ -5,8 +5,8 @@ import pytest
 from answered import assignment, database
 
 from hits.compare.preferences import Preferences, read_preferences
+from hits.records import REJECTED
 from hits.results.answers import Results
-from hits.results.content import REJECTED
 from rypt.tails import sign_test
 
 # judgments for RYPT, for BLEU, for neither, and how many of the paper's 250 segments had them (Tables 1 and 2)

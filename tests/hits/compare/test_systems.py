@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,19 +57,15 @@ def test_excluded_workers_are_named(tmp_path: Path) -> None:
     path = tmp_path / "judgments.db"
     with JudgmentDatabase(path) as db:
         for worker, system in (("Ada", "y"), ("Bob", "y"), ("Eli", "y"), ("Fay", "z"), ("Ada", "z")):
-            Results(db).add(
-                [
-                    Assignment(
-                        id=f"a-{worker}-{system}",
-                        hit=f"h-{system}",
-                        worker=worker,
-                        fields={"choice": "B"},
-                        batch="b",
-                        item="i1",
-                        columns={"segment": "1", "system_a": "x", "system_b": system},
-                    )
-                ]
+            answer = Assignment(
+                batch="b",
+                item="i1",
+                hit=f"h-{system}",
+                id=f"a-{worker}-{system}",
+                worker=worker,
+                fields={"choice": "B"},
             )
+            Results(db).add([replace(answer, columns={"segment": "1", "system_a": "x", "system_b": system})])
         for worker in ("Eli", "Fay"):
             db.exclude(worker, "clicks")
     arguments = ["preferences", str(path), "--systems", "x,y"]

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.question_xml import answers_xml
 from hits.batch.systems import make_comparison_batch
-from hits.market.client import SubmittedAssignment
+from hits.market.client import read_assignment
 from hits.market.collect import collect_into
 from hits.records import Kind
 from hits.results.answers import Results
@@ -15,14 +16,9 @@ from hits.results.quality import worker_reports
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
-NAMESPACE = (
-    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
-)
-
 
 def answer(choice: str) -> str:
-    given = f"<Answer><QuestionIdentifier>choice</QuestionIdentifier><FreeText>{choice}</FreeText></Answer>"
-    return f'<?xml version="1.0"?><QuestionFormAnswers xmlns="{NAMESPACE}">{given}</QuestionFormAnswers>'
+    return answers_xml({"choice": choice})
 
 
 class Told:
@@ -30,7 +26,7 @@ class Told:
 
     name, key, folder = "local", "told", None
 
-    def __init__(self, item: str, works: list[SubmittedAssignment]) -> None:
+    def __init__(self, item: str, works: list) -> None:
         self.item, self.works = item, works
 
     def find(self, batch):
@@ -60,8 +56,19 @@ def batch(tmp_path):
 
 
 def works(*answers):
+    accepted, submitted = (datetime.fromtimestamp(seconds, UTC) for seconds in (100, 110))
     return [
-        SubmittedAssignment(f"A{n}", "H1", f"W{n}", "Submitted", text, 100, 110)
+        read_assignment(
+            {
+                "AssignmentId": f"A{n}",
+                "HITId": "H1",
+                "WorkerId": f"W{n}",
+                "AssignmentStatus": "Submitted",
+                "Answer": text,
+                "AcceptTime": accepted,
+                "SubmitTime": submitted,
+            }
+        )
         for n, text in enumerate(answers)
     ]
 

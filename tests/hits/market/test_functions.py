@@ -64,7 +64,7 @@ def test_from_a_batch_to_judgments(folders: tuple[Path, Path, Path], tmp_path: P
 
         results = tmp_path / "results.csv"
         ids = [
-            done.assignment
+            done.id
             for hit in open_market(market).states(read_batch(batch).settings.id)
             for done in open_market(market).work(hit.hit)
         ]

@@ -185,13 +185,13 @@ def test_review_bonus_block_and_the_end_of_a_hit(tmp_path, batch):
         worker, _ = work(store, "Ada", answers)
         hit = next(iter(market.find(batch.settings.id).values()))
         (done,) = market.work(hit)
-        market.reject(done.assignment, "answered A to everything")
+        market.reject(done.id, "answered A to everything")
         collect_into(Results(db), batch, tmp_path / "batch", market)
         (done,) = market.work(hit)
-        assert (done.status, done.feedback) == ("Rejected", "answered A to everything")
-        market.approve(done.assignment, overturn=True)
+        assert (done.status, done.facts["RequesterFeedback"]) == ("Rejected", "answered A to everything")
+        market.approve(done.id, overturn=True)
         for _ in range(2):
-            market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
+            market.bonus(worker, done.id, Decimal("0.25"), "thank you")
         assert store.work.earnings(worker, int(time.time())).bonuses == Decimal("0.25")
         market.block(worker, "no more")
         assert not available(store, worker, int(time.time()))
@@ -268,10 +268,10 @@ def test_another_bonus_for_the_same_reason_is_told(tmp_path, batch):
         publish(batch, market)
         worker, _ = work(store, "Ada", answers)
         (done,) = market.work(next(iter(market.find(batch.settings.id).values())))
-        market.bonus(worker, done.assignment, Decimal("0.25"), "thank you")
+        market.bonus(worker, done.id, Decimal("0.25"), "thank you")
         with pytest.raises(MarketError, match=r"a bonus of \$0.25 was paid for this reason already"):
-            market.bonus(worker, done.assignment, Decimal("5"), "thank you")
-        assert market.paid(worker, done.assignment) == Decimal("0.25")
+            market.bonus(worker, done.id, Decimal("5"), "thank you")
+        assert market.paid(worker, done.id) == Decimal("0.25")
 
 
 def test_what_the_market_knows_comes_along(tmp_path, batch):

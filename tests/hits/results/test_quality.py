@@ -293,7 +293,7 @@ def test_reports_of_a_database() -> None:
     span = Span(0, 1)
     results.db.add([Judgment("7", span, f"p{i}", Label.YES, "F1", "file") for i in range(3)])
     results.db.add([Judgment("7", span, "p1", Label.NO, "S1", "demo", "simulation")])
-    results.leave_out(assignment(9, worker="A3"), "no XML")
+    results.add_left_out([assignment(9, worker="A3", problem="no XML")])
     found = {r.worker: r for r in worker_reports(results)}
     assert set(found) == {"A1", "A2", "A3", "F1"}
     first, second = found["A1"], found["A2"]

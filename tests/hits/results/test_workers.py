@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from answered import assignment, database
 
-from hits.records import REJECTED
+from hits.records import REJECTED, Bonus
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Limits
@@ -45,6 +45,6 @@ def test_a_bonus_is_a_share_of_all_rewards_less_what_was_paid() -> None:
     assert {report.reasons for report in reports} == {("nothing against it",)}
     paid = {("A1", "X1"): Decimal("0.05")}
     payments = bonus_payments(results, reports, Decimal("0.2"), lambda *work: paid.get(work, Decimal(0)))
-    assert payments == [("A1", "X2", Decimal("0.15")), ("A2", "X3", Decimal("0.10"))]
+    assert payments == [Bonus("X2", "A1", Decimal("0.15")), Bonus("X3", "A2", Decimal("0.10"))]
     out = [replace(report, excluded=True) for report in reports]
     assert bonus_payments(results, out, Decimal("0.2"), lambda worker, work: Decimal(0)) == []

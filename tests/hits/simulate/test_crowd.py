@@ -14,7 +14,6 @@ from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
-from hits.results.importing import import_results
 
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.labels import make_label_batch
@@ -26,7 +25,7 @@ from hits.market.folder import read_access, remember_url
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
-from hits.results.csv_file import export_results
+from hits.results.csv_file import export_results, import_results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
 from hits.server.settings import ServeOptions, SharedLink

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from hits.batch.folder import read_batch
 from hits.market.ledger import EXPIRED, Ledger
 from hits.records import Assignment
 from hits.results.answers import Results
-
 from hits.results.csv_file import batch_facts
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
@@ -196,18 +196,10 @@ def answer(folder: Path, batch, workers, fields=None) -> None:
             for worker in workers:
                 labels = {f"label_{n}": "YES" for n in range(1, item.size + 1)}
                 given = Assignment(
-                    id=f"{item.id}-{worker}",
-                    hit=f"hit-{item.id}",
-                    worker=worker,
-                    fields=fields or labels,
-                    accepted=NOW,
-                    submitted=NOW + 60,
-                    batch=batch.settings.id,
-                    item=item.id,
-                    columns=item.columns,
-                    facts=batch_facts(batch, item),
+                    f"{item.id}-{worker}", f"hit-{item.id}", worker, fields or labels, NOW, NOW + 60
                 )
-                results.add([given])
+                ours = {"batch": batch.settings.id, "item": item.id, "columns": item.columns}
+                results.add([replace(given, **ours, facts=batch_facts(batch, item), market="local")])
 
 
 def test_a_damaged_batch_is_noted(fresh):

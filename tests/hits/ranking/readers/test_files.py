@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -368,8 +369,8 @@ def test_appraise_items_of_their_own(make) -> None:
 def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     import shutil
 
-    from hits.records import Assignment
     from hits.results.answers import Results
+    from hits.results.content import Assignment
     from rypt.campaign.folder import Campaign
 
     folder = tmp_path / "campaign"
@@ -393,21 +394,17 @@ def test_a_campaigns_database(demo_campaign: Path, tmp_path: Path) -> None:
     }
     fields = {"rank_1": "1", "rank_2": "3", "rank_3": "3"}
     with campaign.database(readonly=False) as db:
-        Results(db).add(
-            [
-                Assignment(
-                    id="assignment",
-                    hit="hit",
-                    worker="worker",
-                    fields=fields,
-                    accepted=1,
-                    submitted=2,
-                    batch="batch",
-                    item="r-1",
-                    columns=columns,
-                )
-            ]
+        answer = Assignment(
+            batch="batch",
+            item="r-1",
+            hit="hit",
+            id="assignment",
+            worker="worker",
+            fields=fields,
+            accepted=1,
+            submitted=2,
         )
+        Results(db).add([replace(answer, columns=columns)])
         path = db.path
     for place in (folder, path):
         found = read_comparisons([place])
