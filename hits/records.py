@@ -249,6 +249,30 @@ class Bonus:
     time: int | None = None
 
 
+@dataclass(slots=True)
+class Progress:
+    """Of published hits, how many can be taken now; and of all their places, which are free, taken, done, reviewed."""
+
+    published: int = 0
+    assignable: int = 0
+    places: int = 0
+    open: int = 0
+    pending: int = 0
+    submitted: int = 0
+    reviewed: int = 0
+
+    def add(self, hit: Mapping[str, Any]) -> None:
+        """Count one more hit, in the protocol's form."""
+        free, taken = hit["NumberOfAssignmentsAvailable"], hit["NumberOfAssignmentsPending"]
+        self.published += 1
+        self.assignable += hit["HITStatus"] == "Assignable"
+        self.places += hit["MaxAssignments"]
+        self.open += free
+        self.pending += taken
+        self.submitted += hit["MaxAssignments"] - free - taken
+        self.reviewed += hit["NumberOfAssignmentsCompleted"]
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What one worker says of two systems' candidates for one segment."""

@@ -9,15 +9,14 @@ Workers who did not come through the service (invited by link) are those of the 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from hits.market.client import BotoMarket, HitState, MarketError, Participant, whole_cents
+from hits.market.client import Market, MarketError, Participant, whole_cents
 from hits.market.prolific import REASON_LENGTH, REJECTIONS, Prolific, Submission
 from hits.market.recruit import RecruitingLog, pay_bonus, recruiting_logs
-from hits.records import Assignment, Batch, Bonus, Item
 
 UNFINISHED = ("RESERVED", "ACTIVE", "PROCESSING")
 REVIEWED = ("APPROVED", "REJECTED", "PARTIALLY APPROVED", "SCREENED OUT")
@@ -56,50 +55,14 @@ def _by_participant(submissions: Iterable[Submission]) -> dict[str, Submission]:
     return chosen
 
 
-class RecruitedMarket:
+class RecruitedMarket(Market):
     """A local market and the service that recruits for it; ``names`` are the workers' names, the service's ids."""
 
-    def __init__(self, market: BotoMarket, service: Prolific, names: Callable[[], Mapping[str, str]]) -> None:
-        self.name, self.key, self.folder = market.name, market.key, market.folder
-        self._market, self._service, self._names = market, service, names
+    def __init__(self, market: Market, service: Prolific, names: Callable[[], Mapping[str, str]]) -> None:
+        super().__init__(market.client, market.name, market.key, market.folder)
+        self._service, self._names = service, names
         self._looked_at: dict[str, bool] = {}  # submission → whether its return was asked for
         self._decided: list[str] = []  # assignments that were decided through this client
-
-    def find(self, batch: str) -> dict[str, str]:
-        """Those of the local market."""
-        return self._market.find(batch)
-
-    def states(self, batch: str) -> Iterator[HitState]:
-        """Those of the local market."""
-        return self._market.states(batch)
-
-    def bonuses(self, hit: str) -> Iterator[Bonus]:
-        """Those of the local market, which knows of all that were paid."""
-        return self._market.bonuses(hit)
-
-    def create(self, batch: Batch, item: Item) -> str:
-        """Publish on the local market."""
-        return self._market.create(batch, item)
-
-    def work(self, hit: str) -> Iterator[Assignment]:
-        """That of the local market."""
-        return self._market.work(hit)
-
-    def block(self, worker: str, reason: str) -> None:
-        """Block on the local market: the participant's page shows the code for failed checks."""
-        self._market.block(worker, reason)
-
-    def unblock(self, worker: str) -> None:
-        """Unblock on the local market."""
-        self._market.unblock(worker)
-
-    def expire(self, hit: str) -> None:
-        """Expire on the local market; `rypt hits recruit --stop` ends the study."""
-        self._market.expire(hit)
-
-    def delete(self, hit: str) -> None:
-        """Delete on the local market."""
-        self._market.delete(hit)
 
     def participants(self, batch: str) -> list[Participant]:
         """The submissions of a batch's study, each with the worker on the local market and that worker's work."""
@@ -148,7 +111,7 @@ class RecruitedMarket:
 
     def status(self, assignment: str) -> str:
         """The local status; Submitted also where the local market knows of a decision that the service does not."""
-        status = self._market.status(assignment)
+        status = super().status(assignment)
         self._note(assignment, status)
         return status if self._is_settled(assignment) else "Submitted"
 
@@ -158,9 +121,9 @@ class RecruitedMarket:
         if submission is not None and submission.status == "REJECTED":
             message = f"submission {submission.id} was rejected on Prolific; write to Prolific's support to undo that"
             raise MarketError(message, "")
-        status = self._market.status(assignment)
+        status = super().status(assignment)
         if status != "Approved":
-            self._market.approve(assignment, feedback, overturn=overturn or status == "Rejected")
+            super().approve(assignment, feedback, overturn=overturn or status == "Rejected")
         self._note(assignment, "Approved")
         self._decided.append(assignment)
         self._settle(assignment, "")
@@ -174,11 +137,11 @@ class RecruitedMarket:
                 f"{len(reason)}; a reason that begins with 'RETURN:' asks the participant to return the place instead"
             )
             raise MarketError(message, "")
-        status = self._market.status(assignment)
+        status = super().status(assignment)
         if status == "Approved":
             raise MarketError(f"assignment {assignment} was approved and cannot be rejected any more", "")
         if status != "Rejected":
-            self._market.reject(assignment, reason)
+            super().reject(assignment, reason)
         self._note(assignment, "Rejected")
         self._settle(assignment, feedback)
 
@@ -187,15 +150,11 @@ class RecruitedMarket:
         amount = whole_cents(amount)
         submission = self._submission(assignment)
         if submission is None:
-            return self._market.bonus(worker, assignment, amount, reason)
+            return super().bonus(worker, assignment, amount, reason)
         log = self._logs[self._work[assignment].batch]
         paid = pay_bonus(log, self._service, submission.id, amount, reason, assignment=assignment)
-        self._market.bonus(worker, assignment, amount, reason)
+        super().bonus(worker, assignment, amount, reason)
         return paid
-
-    def paid(self, worker: str, assignment: str) -> Decimal:
-        """All bonuses that the local market knows of."""
-        return self._market.paid(worker, assignment)
 
     @cached_property
     def _logs(self) -> dict[str, RecruitingLog]:
@@ -220,9 +179,8 @@ class RecruitedMarket:
         return {
             work.id: KnownWork(batch, work.worker, work.status)
             for batch in self._submissions
-            for state in self._market.states(batch)
-            if state.submitted
-            for work in self._market.work(state.hit)
+            for hit in self.hits(batch).values()
+            for work in self.work(hit["HITId"])
         }
 
     def _statuses_of(self, batch: str, worker: str) -> list[str]:

@@ -53,7 +53,7 @@ class Added:
     unanswered: int = 0
 
     def __iadd__(self, other: "Added") -> Self:
-        for name in self.__slots__:
+        for name in Added.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
@@ -235,16 +235,16 @@ class Results:
         for worker, hit, counts, *key in rows:
             self.db.put_weight(worker, hit, float(counts), [key])
 
-    def add_bonuses(self, hit: str, bonuses: Iterable[Bonus]) -> None:
-        """All bonuses paid for the assignments of a hit so far, in the order of payment."""
+    def add_bonuses(self, bonuses: Iterable[Bonus]) -> None:
+        """All bonuses paid so far for the assignments that they name; others stay as they are."""
         paid: dict[str, list[Bonus]] = {}
-        for bonus in bonuses:
+        for bonus in sorted(bonuses, key=lambda bonus: bonus.time or 0):
             paid.setdefault(bonus.assignment, []).append(bonus)
         if paid:
             with self.db.writing():
-                for (assignment,) in self.db.rows("SELECT id FROM assignments WHERE hit = ?", hit):
-                    if assignment in paid:
-                        self._put_bonuses(assignment, paid[assignment])
+                for assignment, given in paid.items():
+                    if self.db.rows("SELECT 1 FROM assignments WHERE id = ?", assignment):
+                        self._put_bonuses(assignment, given)
 
     def _put_bonuses(self, assignment: str, paid: Sequence[Bonus]) -> None:
         self._execute("DELETE FROM bonuses WHERE assignment = ?", assignment)
@@ -332,6 +332,11 @@ class Results:
         """The number of assignments of each batch, rejected ones included."""
         sql = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
         return dict(self.db.rows(sql))
+
+    def collected(self, batch: str) -> list[tuple[str, dict[str, str], str]]:
+        """Hit, what the market said of it and status of each assignment of a batch."""
+        sql = "SELECT h.id, h.facts, a.status FROM hits AS h JOIN assignments AS a ON a.hit = h.id WHERE h.batch = ?"
+        return [(hit, json.loads(facts), status) for hit, facts, status in self.db.rows(sql, batch)]
 
     def comparisons_between(self, first: str, second: str) -> list[tuple[Comparison, dict[str, str]]]:
         """All comparisons of two systems by workers who count, in hits that compare two, with the hits' columns."""

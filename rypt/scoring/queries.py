@@ -112,9 +112,10 @@ class _Reader:
     def query(self, node: int, numbers: Sequence[int], limits: QueryLimits) -> Query | None:
         """The query about the phrase that these candidates have; the first that is within the limits is shown."""
         segment, span, source_text, source_phrase = self.source(node)
+        start, stop = span
         for number in numbers:
             tokens, links = self.words(number)
-            positions = sorted({target for source, target in links if span.start <= source < span.stop})
+            positions = sorted({target for source, target in links if start <= source < stop})
             phrase = Phrase(phrase_at(positions, tokens), tuple(positions))
             if limits.allow(phrase):
                 example = self.candidates[number].text
@@ -189,5 +190,5 @@ def write_queries(queries: Iterable[Query], stream: TextIO, form: str) -> None:
             stream, CSV_FIELDS, ({**query_record(query), "phrase": as_written(query)} for query in queries)
         )
         return
-    encode = json.JSONEncoder(ensure_ascii=False).encode
+    encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
     stream.writelines(f"{encode(query_record(query))}\n" for query in queries)

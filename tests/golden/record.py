@@ -339,7 +339,11 @@ def small_queries(shop: Workshop) -> Any:
         run("init", folder / "new", *files, "-q")
         found = {"frontier": queries_of(folder / "new"), "all": queries_of(folder / "new", "--select", "all")}
         public = rypt.queries(rypt.Campaign.open(folder / "new"), budget="5.00")
-        found["public"] = {"cost": str(public.cost), "count": len(public), "places": public.candidates}
+        found["public"] = {
+            "cost": str(public.cost),
+            "count": len(public),
+            "places": sum(query.candidates for query in public),
+        }
         run("queries", folder / "new", "--format", "csv", "-o", folder / "ask.csv", "-q")
         found["csv"] = digest(lines_of(folder / "ask.csv"))
     found["labelled"] = queries_of(small(shop))

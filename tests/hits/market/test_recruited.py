@@ -14,13 +14,12 @@ from store_lives import available
 
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.systems import make_comparison_batch
-from hits.market.client import BotoMarket, MarketError
-from hits.market.collect import collect_into
+from hits.market.client import Market, MarketError
+from hits.market.collect import Reviewed, collect_into, review
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.publish import publish
 from hits.market.recruit import recruiting_log
 from hits.market.recruited import RecruitedMarket
-from hits.market.review import Reviewed, review
 from hits.market.status import batch_status
 from hits.records import Batch, Kind
 from hits.results.answers import Results
@@ -38,7 +37,7 @@ class Recruits:
 
     folder: Path
     batch: Batch
-    client: BotoMarket
+    client: Market
     store: Store
     service: FakeProlific
     submissions: dict[str, str]

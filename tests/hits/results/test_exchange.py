@@ -47,7 +47,7 @@ def filled(path: Path) -> JudgmentDatabase:
         [answered(1, Reward="$0.05", HITTypeId="T"), answered(2, "NO", REJECTED, RequesterFeedback="no")]
     )
     results.add([assignment(3, {"rank_1": "1", "rank_2": "2"}, RANKING, worker="A2", batch="b2")])
-    results.add_bonuses("H1", [Bonus("X1", "A1", Decimal("0.10"), "thanks", 7)])
+    results.add_bonuses([Bonus("X1", "A1", Decimal("0.10"), "thanks", 7)])
     db.exclude("A9", "spam")
     return db
 
@@ -100,7 +100,7 @@ def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str
     for name, status, feedback in (("one", one, "good"), ("two", two, "bad")):
         with database(tmp_path / f"{name}.db") as db:
             Results(db).add([answered(1, status=status, RequesterFeedback=feedback)])
-            Results(db).add_bonuses("H1", [Bonus("X1", "A1", Decimal("0.10"), name)] if name == "one" else [])
+            Results(db).add_bonuses([Bonus("X1", "A1", Decimal("0.10"), name)] if name == "one" else [])
             exported(db, tmp_path / f"{name}.jsonl")
     ways = []
     for order in (("one", "two"), ("two", "one")):

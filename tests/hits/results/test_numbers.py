@@ -56,7 +56,7 @@ def compare(results: Results, number: int, worker: str, fields: dict[str, str], 
 
 def test_the_numbers_of_the_paper() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24), ("H2", "A1", "Y..N", 12))
-    results.add_bonuses("H1", [Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])
+    results.add_bonuses([Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])
     numbers = campaign_numbers(results)
     assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (
         2,
@@ -87,9 +87,7 @@ def test_the_local_market_takes_no_fees() -> None:
 def test_bonuses_are_what_the_market_says_last() -> None:
     results = filled(("H1", "A1", "YN?N", 36), market="local")
     for paid in (["0.10"], ["0.10", "0.05"]):
-        results.add_bonuses(
-            "H1", [Bonus(id, "A1", Decimal(a), "thanks") for a in paid for id in ("X0", "unknown")]
-        )
+        results.add_bonuses([Bonus(id, "A1", Decimal(a), "thanks") for a in paid for id in ("X0", "unknown")])
     assert campaign_numbers(results).bonuses == Decimal("0.15")
 
 

@@ -424,7 +424,7 @@ def test_a_paced_worker_takes_time_and_can_be_stopped_in_it(tmp_path, few):
         )
         worker.start()
         until = time.monotonic() + 180
-        while not any(state.pending for state in market.states("b")):
+        while not any(hit["NumberOfAssignmentsPending"] for hit in market.hits("b").values()):
             assert time.monotonic() < until
         stop.set()
         worker.join(180)

@@ -26,7 +26,7 @@ PARTS = {"progress": Progress, "texts": Texts, "labels": Labels, "people": Peopl
 def changed(status, **changes):
     """A status with other values, of its parts, too; ``compared`` are names of systems."""
     if "compared" in changes:
-        changes["compared"] = Compared(20, 5, 0, changes["compared"], 0)
+        changes["compared"] = Compared(20, 5, 0, changes["compared"])
     for name, part in PARTS.items():
         inside = {field.name for field in fields(part)} & changes.keys()
         if inside:
