@@ -90,7 +90,7 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     With --market prolific, a participant's submission follows once all of that participant's work is decided. A reason
     may begin with Prolific's category ("LOW_EFFORT: …"), or with "RETURN:" to ask for a return instead of rejecting.
     """
-    from hits.market.review import review as review_work
+    from hits.market.collect import review as review_work
 
     done = review_work(decisions, market, watch=lambda rows: progress(rows, "review", quiet=quiet))
     for assignment in done.too_late:

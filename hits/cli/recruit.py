@@ -1,8 +1,7 @@
 """``rypt hits recruit``: people from Prolific for a batch on your own market."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from rypt.console import JSON
 from rypt.text import plural
 
 if TYPE_CHECKING:
-    from hits.market.prolific import Prolific
     from hits.market.recruit import StudyPlan
 
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--hits-each",
     type=click.IntRange(min=1),
-    help="Number of hits that a participant does [what `rypt hits serve` was told, else 5].",
+    help="Number of hits that a participant does [what `rypt hits serve` was told].",
 )
 @click.option(
     "--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch]."
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
 @click.option(
     "--publish", "action", flag_value="PUBLISH", help="Publish the study: from now on it costs money."
 )
-@click.option("--pause", "action", flag_value="PAUSE", help="Pause the study.")
-@click.option("--start", "action", flag_value="START", help="Start a paused study again.")
 @click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
 @TOKEN_FILE
 @click.option("--api", default="", help="Another address of the API, for tests.")
@@ -70,75 +66,30 @@ def recruit(
     what it costs with the service's fee. --publish opens it. Every step can be repeated: no second study is made.
     `rypt hits review`, `bonus`, `workers`, `collect` and `status` with --market prolific do the rest.
     """
+    from hits.batch.folder import read_batch
+    from hits.market.folder import read_terms
     from hits.market.prolific import API, Prolific
     from hits.market.recruit import plan_study, set_state
     from hits.market.recruit import recruit as make_study
 
     service = Prolific(read_token(token_file), api or API)
     if action:
-        if action in ("PUBLISH", "START") and not yes:
+        if action == "PUBLISH" and not yes:
             confirm("Open the study? Participants who finish must be paid.")
         study = set_state(batch, at, service, action)
-        click.echo(json.dumps(vars_of(study)) if as_json else f"study {study.id} is {study.status}")
-    else:
-        _make(
-            service,
-            make_study,
-            plan_study,
-            batch,
-            at,
-            hits_each,
-            places,
-            reward,
-            filters,
-            devices,
-            api or API,
-            yes,
-            as_json,
-        )
-
-
-def _make(
-    service: "Prolific",
-    make_study: Any,
-    plan_study: Any,
-    batch: str,
-    at: str,
-    hits_each: int | None,
-    places: int | None,
-    reward: Decimal | None,
-    filters: str | None,
-    devices: Sequence[str],
-    api: str,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    """Make the study, after its price was shown."""
-    from hits.batch.folder import read_batch
-    from hits.market.folder import read_terms
-
+        click.echo(json.dumps(asdict(study)) if as_json else f"study {study.id} is {study.status}")
+        return
     terms = read_terms(at)
-    each = hits_each or (terms.hits if terms else 0) or 5
-    plan: StudyPlan = plan_study(read_batch(batch), each, places)
+    plan = plan_study(read_batch(batch), hits_each or (terms.hits if terms else 0) or 5, places)
     plan = replace(
         plan,
         reward=plan.reward if reward is None else reward,
-        filters=_filters(filters),
-        devices=tuple(devices) or plan.devices,
+        filters=_read_filters(filters) if filters else (),
+        devices=devices or plan.devices,
     )
-
-    def agreed(plan: "StudyPlan", cost: Decimal) -> bool:
-        hourly = plan.reward * 60 / plan.minutes
-        question = (
-            f"Make a study of {plural(plan.places, 'place')}, {plural(plan.hits_each, 'hit')} each, {plan.reward} for "
-            f"about {plural(plan.minutes, 'minute')} ({hourly:.2f} an hour): {cost} with the fee, in the currency of "
-            "your account?"
-        )
-        return yes or confirm(question)
-
-    done = make_study(batch, at, service, plan, confirm=agreed, api=api)
+    done = make_study(batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost)))
     if as_json:
-        click.echo(json.dumps({**vars_of(done.study), "cost": str(done.cost), "made": done.made}))
+        click.echo(json.dumps({**asdict(done.study), "cost": str(done.cost), "made": done.made}))
     else:
         what = "made" if done.made else "was there"
         click.echo(
@@ -146,19 +97,20 @@ def _make(
         )
 
 
-def vars_of(record: Any) -> dict[str, Any]:
-    """A record's fields."""
-    from dataclasses import asdict
+def _offer(plan: "StudyPlan", cost: Decimal) -> str:
+    """The question before a study is made."""
+    hourly = plan.reward * 60 / plan.minutes
+    return (
+        f"Make a study of {plural(plan.places, 'place')}, {plural(plan.hits_each, 'hit')} each, {plan.reward} for "
+        f"about {plural(plan.minutes, 'minute')} ({hourly:.2f} an hour): {cost} with the fee, in the currency of "
+        "your account?"
+    )
 
-    return asdict(record)
 
-
-def _filters(path: str | None) -> list[Mapping[str, Any]]:
+def _read_filters(path: str) -> list[dict[str, Any]]:
     from rypt.strict import SyntaxFormatError, parse_json
     from rypt.text import InputError
 
-    if path is None:
-        return []
     try:
         value = parse_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, SyntaxFormatError) as error:

@@ -17,7 +17,7 @@ from rypt.console import talk
 from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
-    from hits.market.client import BotoMarket, Market, MarketAddress, Participant
+    from hits.market.client import Market, MarketAddress, Participant
     from hits.market.collect import Collected
     from hits.payment import Price
     from hits.records import Batch
@@ -132,7 +132,7 @@ def read_address(
     return MarketAddress(endpoint=endpoint, production=production)
 
 
-def _recruiting(folder: Path, api: str | None, token_file: str | None) -> "Callable[[BotoMarket], Market]":
+def _recruiting(folder: Path, api: str | None, token_file: str | None) -> "Callable[[Market], Market]":
     """What adds Prolific to the local market of a folder."""
     from hits.market.prolific import API, Prolific
     from hits.market.recruited import RecruitedMarket
@@ -170,9 +170,9 @@ def open_campaign(folder: str) -> "Campaign":
 
 def open_results(folder: str, *, readonly: bool = True) -> "AbstractContextManager[Results]":
     """The results in a campaign's database."""
-    from hits.results import opening
+    from hits.results import answers
 
-    return opening.open_results(folder, readonly=readonly)
+    return answers.open_results(folder, readonly=readonly)
 
 
 def plain(value: Any) -> Any:

@@ -1,23 +1,21 @@
-"""Clients of markets: one interface, and one client for our own server and compatible ones.
+"""The client of a market: our own server, or another endpoint that speaks Mechanical Turk's requester protocol.
 
 market = open_market("market")                       # the folder of a local market
 market = open_market("http://127.0.0.1:8000/")       # an endpoint, with the keys that boto3 finds
 market = open_market(MarketAddress(endpoint="https://…", production=True))       # one that spends real money
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from hits.batch.page import item_question
-from hits.batch.question_xml import read_answers
+from hits.batch.question_xml import is_loopback, read_answers
 from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
 from hits.market.service import session
@@ -27,34 +25,19 @@ from rypt.text import FormatError, PathLike, RyptError
 
 REGION = "us-east-1"  # the only one the protocol knows
 SANDBOX = "mturk-requester-sandbox.us-east-1.amazonaws.com"  # where Mechanical Turk let people practise
-TIMES = ("AutoApprovalTime", "ApprovalTime", "RejectionTime")
 HIT_EXISTS = "AWS.MechanicalTurk.HitAlreadyExists"
 TYPE_EXISTS = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
+TIMES = ("AutoApprovalTime", "ApprovalTime", "RejectionTime")
+
+Record = Mapping[str, Any]  # a hit, an assignment, … under the protocol's names
 
 
-@dataclass(frozen=True, slots=True)
-class HitState:
-    """One hit of a batch as the market shows it; times count seconds since 1970.
+class MarketError(RyptError):
+    """What a market refused, with its code."""
 
-    Of its ``places``, assignments asked for, some are ``open``, some in somebody's hands (``pending``), some submitted,
-    and of these some ``reviewed``.
-    """
-
-    hit: str
-    item: str
-    type: str
-    status: str
-    created: int
-    expires: int
-    places: int
-    open: int
-    pending: int
-    reviewed: int
-
-    @property
-    def submitted(self) -> int:
-        """Assignments that were submitted, reviewed or not."""
-        return self.places - self.open - self.pending
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,64 +57,8 @@ class Participant:
     rejected: int
 
 
-class Market(Protocol):
-    """The interface of every market."""
-
-    name: str
-    key: str  # distinguishes markets of the same name
-    folder: Path | None  # of a local market, where it is on this machine
-
-    def find(self, batch: str) -> dict[str, str]:
-        """The published hits of a batch: item → hit."""
-
-    def states(self, batch: str) -> "Iterator[HitState]":
-        """The published hits of a batch, and how many places of each are free, taken and done."""
-
-    def bonuses(self, hit: str) -> "Iterator[Bonus]":
-        """All bonuses paid for assignments of a hit, the earliest first."""
-
-    def create(self, batch: Batch, item: Item) -> str:
-        """Publish one item and return its hit; a repeated call within a day makes no second hit."""
-
-    def work(self, hit: str) -> Iterator[Assignment]:
-        """All assignments of a hit that were submitted."""
-
-    def status(self, assignment: str) -> str:
-        """Submitted, Approved or Rejected."""
-
-    def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
-        """Accept an assignment; ``overturn`` a rejection."""
-
-    def reject(self, assignment: str, feedback: str) -> None:
-        """Refuse an assignment, with the reason."""
-
-    def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
-        """Pay a bonus, once per assignment and reason; return True if it was paid now."""
-
-    def paid(self, worker: str, assignment: str) -> Decimal:
-        """All bonuses of a worker for an assignment."""
-
-    def block(self, worker: str, reason: str) -> None:
-        """Block a worker from further hits."""
-
-    def unblock(self, worker: str) -> None:
-        """Unblock a worker."""
-
-    def expire(self, hit: str) -> None:
-        """Expire a hit, so that nobody can begin it."""
-
-    def delete(self, hit: str) -> None:
-        """Remove a hit whose work has all been reviewed."""
-
-    def participants(self, batch: str) -> "list[Participant]":
-        """The people whom a recruiting service sent for a batch; none on a market without one."""
-
-    def unsettled(self) -> list[str]:
-        """Whose work was approved through this client and is not paid by that, a line each; nobody's by default."""
-
-
-class BotoMarket:
-    """A market that speaks Mechanical Turk's requester protocol, through boto3."""
+class Market:
+    """A market behind a boto3 client; ``key`` distinguishes markets of one name, ``folder`` is that of a local one."""
 
     def __init__(self, client: Any, name: str, key: str, folder: Path | None = None) -> None:
         self.client = client
@@ -140,46 +67,17 @@ class BotoMarket:
         self.folder = folder
         self._types: dict[tuple[str, str], str] = {}  # batch and reward → hit type
 
-    def find(self, batch: str) -> dict[str, str]:
-        """Go through all hits; ours carry batch and item in their annotation."""
-        return {state.item: state.hit for state in self.states(batch)}
-
-    def states(self, batch: str) -> Iterator[HitState]:
-        """Go through all hits, a hundred per call."""
-        for page in self._pages("list_hits"):
-            for hit in page["HITs"]:
-                ours = parse_annotation(hit.get("RequesterAnnotation", ""))
-                if ours and ours[0] == batch:
-                    yield HitState(
-                        hit["HITId"],
-                        ours[1],
-                        hit["HITTypeId"],
-                        hit["HITStatus"],
-                        _seconds(hit["CreationTime"]),
-                        _seconds(hit["Expiration"]),
-                        hit["MaxAssignments"],
-                        hit["NumberOfAssignmentsAvailable"],
-                        hit["NumberOfAssignmentsPending"],
-                        hit["NumberOfAssignmentsCompleted"],
-                    )
-
-    def bonuses(self, hit: str) -> Iterator[Bonus]:
-        """Page by page."""
-        paid = [
-            Bonus(
-                record["AssignmentId"],
-                record["WorkerId"],
-                Decimal(record["BonusAmount"]),
-                record.get("Reason", ""),
-                _seconds(record["GrantTime"]),
-            )
-            for page in self._pages("list_bonus_payments", {"HITId": hit})
-            for record in page["BonusPayments"]
-        ]
-        yield from sorted(paid, key=lambda bonus: bonus.time or 0)
+    def hits(self, batch: str) -> dict[str, Record]:
+        """The published hits of a batch by item, as the market shows them; goes through all hits of the market."""
+        found = {}
+        for hit in self._list("list_hits", "HITs"):
+            ours = parse_annotation(hit.get("RequesterAnnotation", ""))
+            if ours and ours[0] == batch:
+                found[ours[1]] = hit
+        return found
 
     def create(self, batch: Batch, item: Item) -> str:
-        """One hit, of a type shared by all items with the same reward."""
+        """Publish one item and return its hit; a repeated call within a day makes no second hit."""
         settings = batch.settings
         request = {
             "HITTypeId": self._type(batch, item),
@@ -190,17 +88,18 @@ class BotoMarket:
             "UniqueRequestToken": _token(batch.annotation(item)),
         }
         try:
-            return str(self._call("create_hit_with_hit_type", request)["HIT"]["HITId"])
+            return str(self._call("create_hit_with_hit_type", **request)["HIT"]["HITId"])
         except MarketError as error:
             if error.code != HIT_EXISTS:
                 raise
-            hit = self.find(settings.id).get(item.id)
+            hit = self.hits(settings.id).get(item.id)
             if hit is None:
                 message = f"item {item.id} was published and removed within a day; wait, or make a new batch"
                 raise MarketError(message, error.code) from None
-            return hit
+            return str(hit["HITId"])
 
     def _type(self, batch: Batch, item: Item) -> str:
+        """The hit type that all items with the same reward share."""
         settings, reward = batch.settings, str(batch.reward(item))
         if (settings.id, reward) not in self._types:
             request: dict[str, Any] = {
@@ -213,7 +112,7 @@ class BotoMarket:
             }
             if rules := requirements(settings.qualifications, self._qualification):
                 request["QualificationRequirements"] = rules
-            self._types[settings.id, reward] = self._call("create_hit_type", request)["HITTypeId"]
+            self._types[settings.id, reward] = self._call("create_hit_type", **request)["HITTypeId"]
         return self._types[settings.id, reward]
 
     def _qualification(self, request: dict[str, Any]) -> str:
@@ -221,115 +120,104 @@ class BotoMarket:
         kind = self._find_qualification(request)
         if kind is None:
             try:
-                made = self._call("create_qualification_type", request)["QualificationType"][
-                    "QualificationTypeId"
-                ]
-                return str(made)
+                kind = self._call("create_qualification_type", **request)["QualificationType"]
             except MarketError as error:
                 if error.code != TYPE_EXISTS or (kind := self._find_qualification(request)) is None:
                     raise
-        return kind
+        return str(kind["QualificationTypeId"])
 
-    def _find_qualification(self, request: dict[str, Any]) -> str | None:
+    def _find_qualification(self, request: dict[str, Any]) -> Record | None:
         wanted = {"Query": request["Name"], "MustBeRequestable": False, "MustBeOwnedByCaller": True}
-        for page in self._pages("list_qualification_types", wanted):
-            for kind in page["QualificationTypes"]:
-                if is_type(request, kind):
-                    return str(kind["QualificationTypeId"])
-        return None
+        kinds = self._list("list_qualification_types", "QualificationTypes", **wanted)
+        return next((kind for kind in kinds if is_type(request, kind)), None)
 
     def work(self, hit: str) -> Iterator[Assignment]:
-        """Page by page: a hit may have more assignments than a page holds."""
-        for page in self._pages(
-            "list_assignments_for_hit", {"HITId": hit, "AssignmentStatuses": list(STATUSES)}
-        ):
-            for record in page["Assignments"]:
-                yield read_assignment(record)
+        """All assignments of a hit that were submitted."""
+        wanted = {"HITId": hit, "AssignmentStatuses": list(STATUSES)}
+        yield from map(read_assignment, self._list("list_assignments_for_hit", "Assignments", **wanted))
+
+    def status(self, assignment: str) -> str:
+        """Submitted, Approved or Rejected."""
+        return str(self._call("get_assignment", AssignmentId=assignment)["Assignment"]["AssignmentStatus"])
 
     def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
-        """Approve; a feedback that is empty is left out, for the protocol wants at least a character."""
-        request = {"AssignmentId": assignment, "OverrideRejection": overturn}
-        self._call("approve_assignment", request | ({"RequesterFeedback": feedback} if feedback else {}))
+        """Accept an assignment; ``overturn`` a rejection."""
+        words = {"RequesterFeedback": feedback} if feedback else {}  # the protocol wants at least a character
+        self._call("approve_assignment", AssignmentId=assignment, OverrideRejection=overturn, **words)
 
     def reject(self, assignment: str, feedback: str) -> None:
-        """Reject with a reason."""
-        self._call("reject_assignment", {"AssignmentId": assignment, "RequesterFeedback": feedback})
+        """Refuse an assignment, with the reason."""
+        self._call("reject_assignment", AssignmentId=assignment, RequesterFeedback=feedback)
+
+    def bonuses(self, hits: Iterable[str]) -> Iterator[Bonus]:
+        """All bonuses paid for work on these hits; our own market lists those of all hits at once."""
+        requests: Iterable[dict[str, str]] = (
+            [{}] if self.name == "local" else ({"HITId": hit} for hit in hits)
+        )
+        for request in requests:
+            yield from map(_bonus, self._list("list_bonus_payments", "BonusPayments", **request))
 
     def bonus(self, worker: str, assignment: str, amount: Decimal, reason: str) -> bool:
-        """Pay once: earlier payments are looked up, because request tokens last a day only."""
+        """Pay a bonus, once per assignment and reason; return True if it was paid now.
+
+        Earlier payments are looked up, because request tokens last a day only.
+        """
         amount = whole_cents(amount)
-        for paid in self._bonuses(assignment):
-            if paid["WorkerId"] == worker and paid.get("Reason") == reason:
-                if Decimal(paid["BonusAmount"]) != amount:
-                    raise MarketError(
-                        f"a bonus of ${paid['BonusAmount']} was paid for this reason already", ""
-                    )
+        for paid in self._paid(assignment):
+            if (paid.worker, paid.reason) == (worker, reason):
+                if paid.amount != amount:
+                    raise MarketError(f"a bonus of ${paid.amount} was paid for this reason already", "")
                 return False
-        request = {
-            "WorkerId": worker,
-            "BonusAmount": str(amount),
-            "AssignmentId": assignment,
-            "Reason": reason,
-        }
-        self._call("send_bonus", {**request, "UniqueRequestToken": _token(f"bonus:{assignment}:{reason}")})
+        self._call(
+            "send_bonus",
+            WorkerId=worker,
+            BonusAmount=str(amount),
+            AssignmentId=assignment,
+            Reason=reason,
+            UniqueRequestToken=_token(f"bonus:{assignment}:{reason}"),
+        )
         return True
 
     def paid(self, worker: str, assignment: str) -> Decimal:
         """All bonuses of a worker for an assignment."""
-        amounts = [
-            Decimal(paid["BonusAmount"]) for paid in self._bonuses(assignment) if paid["WorkerId"] == worker
-        ]
-        return sum(amounts, Decimal(0))
+        return sum((bonus.amount for bonus in self._paid(assignment) if bonus.worker == worker), Decimal(0))
 
-    def _bonuses(self, assignment: str) -> Iterator[dict[str, Any]]:
-        for page in self._pages("list_bonus_payments", {"AssignmentId": assignment}):
-            yield from page["BonusPayments"]
-
-    def status(self, assignment: str) -> str:
-        """Submitted, Approved or Rejected."""
-        response = self._call("get_assignment", {"AssignmentId": assignment})
-        return str(response["Assignment"]["AssignmentStatus"])
+    def _paid(self, assignment: str) -> Iterator[Bonus]:
+        yield from map(_bonus, self._list("list_bonus_payments", "BonusPayments", AssignmentId=assignment))
 
     def block(self, worker: str, reason: str) -> None:
-        """Block a worker."""
-        self._call("create_worker_block", {"WorkerId": worker, "Reason": reason})
+        """Block a worker from further hits."""
+        self._call("create_worker_block", WorkerId=worker, Reason=reason)
 
     def unblock(self, worker: str) -> None:
-        """Take a block back."""
-        self._call("delete_worker_block", {"WorkerId": worker})
+        self._call("delete_worker_block", WorkerId=worker)
 
     def expire(self, hit: str) -> None:
-        """Set the expiration to a time long ago."""
-        self._call("update_expiration_for_hit", {"HITId": hit, "ExpireAt": 0})
+        """Expire a hit, so that nobody can begin it."""
+        self._call("update_expiration_for_hit", HITId=hit, ExpireAt=0)
 
     def delete(self, hit: str) -> None:
-        """Dispose of a hit."""
-        self._call("delete_hit", {"HITId": hit})
+        """Remove a hit whose work has all been reviewed."""
+        self._call("delete_hit", HITId=hit)
 
     def participants(self, batch: str) -> list[Participant]:
-        """None: nobody recruits for this market."""
+        """The people whom a recruiting service sent for a batch; none on a market without one."""
         return []
 
     def unsettled(self) -> list[str]:
-        """Nobody's: what is approved here is settled."""
+        """Whose work was approved through this client and is not paid by that, a line each; nobody's by default."""
         return []
 
-    def balance(self) -> Decimal:
-        """What is left to spend."""
-        return Decimal(self._call("get_account_balance", {})["AvailableBalance"])
-
-    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
         response: dict[str, Any] = self._guarded(lambda: getattr(self.client, operation)(**request))
         return response
 
-    def _pages(self, operation: str, request: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-        pages = iter(
-            self.client.get_paginator(operation).paginate(
-                **(request or {}), PaginationConfig={"PageSize": 100}
-            )
-        )
+    def _list(self, operation: str, member: str, **request: Any) -> Iterator[Record]:
+        """The records of a list, a hundred per call."""
+        config = {"PageSize": 100}
+        pages = iter(self.client.get_paginator(operation).paginate(**request, PaginationConfig=config))
         while (page := self._guarded(lambda: next(pages, None))) is not None:
-            yield page
+            yield from page[member]
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """Turn the client's errors into one line."""
@@ -339,23 +227,50 @@ class BotoMarket:
             return call()
         except ClientError as error:
             code = error.response.get("TurkErrorCode") or error.response.get("Error", {}).get("Code", "")
-            raise MarketError(
-                f"the market {self.name} refuses: {error.response['Error']['Message']}", code
-            ) from None
+            message = f"the market {self.name} refuses: {error.response['Error']['Message']}"
+            raise MarketError(message, code) from None
         except BotoCoreError as error:
-            raise MarketError(f"the market {self.name}{self._place()} does not answer: {error}", "") from None
+            place = (
+                f" in {self.folder} (served by `rypt hits serve {self.folder}`)"
+                if self.folder is not None
+                else ""
+            )
+            raise MarketError(f"the market {self.name}{place} does not answer: {error}", "") from None
 
-    def _place(self) -> str:
-        """Where a local market is, and how it is served."""
-        return "" if self.folder is None else f" in {self.folder} (served by `rypt hits serve {self.folder}`)"
+
+def read_assignment(record: Record) -> Assignment:
+    """An assignment of the protocol; one whose answers cannot be read has a problem."""
+    fields, problem = {}, ""
+    try:
+        fields = read_answers(record["Answer"])
+    except FormatError as error:
+        problem = str(error)
+    facts = {name: format_time(_seconds(record[name])) for name in TIMES if record.get(name)}
+    return Assignment(
+        id=record["AssignmentId"],
+        hit=record["HITId"],
+        worker=record["WorkerId"],
+        fields=fields,
+        accepted=_seconds(record["AcceptTime"]),
+        submitted=_seconds(record["SubmitTime"]),
+        status=record["AssignmentStatus"],
+        facts=facts | {"RequesterFeedback": record.get("RequesterFeedback", "")},
+        problem=problem,
+    )
 
 
-class MarketError(RyptError):
-    """What a market refused, with its code."""
+def _bonus(record: Record) -> Bonus:
+    amount, reason = Decimal(record["BonusAmount"]), record.get("Reason", "")
+    return Bonus(record["AssignmentId"], record["WorkerId"], amount, reason, _seconds(record["GrantTime"]))
 
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self.code = code
+
+def _seconds(time: datetime) -> int:
+    return int(time.timestamp())
+
+
+def _token(text: str) -> str:
+    """A request token, which may have 64 characters."""
+    return sha256(text.encode()).hexdigest()
 
 
 def whole_cents(amount: Decimal) -> Decimal:
@@ -381,12 +296,7 @@ def spends_money(endpoint: str) -> bool:
         host = urlsplit(endpoint).hostname or ""
     except ValueError:
         return True
-    if host in (SANDBOX, "localhost"):
-        return False
-    try:
-        return not ip_address(host).is_loopback
-    except ValueError:
-        return True
+    return host != SANDBOX and not is_loopback(host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +310,7 @@ class MarketAddress:
     folder: Path | None = None
     endpoint: str | None = None
     production: bool = False
-    recruited: Callable[[BotoMarket], Market] | None = None
+    recruited: Callable[[Market], Market] | None = None
 
     def __post_init__(self) -> None:
         if (self.folder is None) == (self.endpoint is None):
@@ -446,7 +356,7 @@ def open_market(market: AnyMarket) -> Market:
 
 def connect(
     endpoint: str, access_key: str | None, secret_key: str | None, name: str, folder: Path | None = None
-) -> BotoMarket:
+) -> Market:
     """The client for an endpoint with its keys, or with the keys that boto3 finds."""
     from botocore.config import Config
 
@@ -458,41 +368,5 @@ def connect(
         aws_secret_access_key=secret_key,
         config=Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60),
     )
-    client.meta.events.register("before-sign.mturk", _name_call)
     identity = access_key if name == "local" and access_key else endpoint
-    return BotoMarket(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}", folder)
-
-
-def _name_call(request: Any, **_: object) -> None:
-    """Add a signed unique header to each request, so that equal calls in one second have different signatures."""
-    request.headers["X-Rypt-Call"] = uuid4().hex
-
-
-def _token(text: str) -> str:
-    """A request token, which may have 64 characters."""
-    return sha256(text.encode()).hexdigest()
-
-
-def _seconds(time: datetime) -> int:
-    return int(time.timestamp())
-
-
-def read_assignment(record: Mapping[str, Any]) -> Assignment:
-    """An assignment of the protocol; one whose answers cannot be read has a problem."""
-    fields, problem = {}, ""
-    try:
-        fields = read_answers(record["Answer"])
-    except FormatError as error:
-        problem = str(error)
-    facts = {name: format_time(_seconds(record[name])) for name in TIMES if record.get(name)}
-    return Assignment(
-        record["AssignmentId"],
-        record["HITId"],
-        record["WorkerId"],
-        fields,
-        _seconds(record["AcceptTime"]),
-        _seconds(record["SubmitTime"]),
-        record["AssignmentStatus"],
-        facts=facts | {"RequesterFeedback": record.get("RequesterFeedback", "")},
-        problem=problem,
-    )
+    return Market(client, name, f"{name}-{sha256(identity.encode()).hexdigest()[:8]}", folder)

@@ -73,7 +73,7 @@ def published(batch: Batch, folder: Path, market: Market) -> dict[str, str]:
     """The hits of a batch, item → hit; where the ledger lacks some, as the market finds them again."""
     hits = dict(check_unchanged(batch, folder, market).hits)
     if len(hits) < len(batch.items):
-        hits = market.find(batch.settings.id) | hits
+        hits = {item: str(hit["HITId"]) for item, hit in market.hits(batch.settings.id).items()} | hits
     if not hits:
         raise RyptError(f"{folder}: nothing of this batch is published on {market.name}")
     return hits
@@ -116,19 +116,16 @@ def _publish_missing(
         for item in batch.items:
             ledger.check(item.id, digest(item))
         missing = [item for item in batch.items if item.id not in ledger.hits]
-        already = len(batch.items) - len(missing)
         if not missing:
-            return 0, already
-        items = {item.id: item for item in missing}
-        for name, hit in market.find(batch.settings.id).items():
-            if name in items:
-                ledger.add(name, hit, digest(items[name]))
-                already += 1
-        made = 0
-        for item in watch([item for item in missing if item.id not in ledger.hits]):
+            return 0, len(batch.items)
+        there = market.hits(batch.settings.id)
+        for item in missing:
+            if item.id in there:
+                ledger.add(item.id, there[item.id]["HITId"], digest(item))
+        missing = [item for item in missing if item.id not in there]
+        for item in watch(missing):
             ledger.add(item.id, market.create(batch, item), digest(item))
-            made += 1
-        return made, already
+        return len(missing), len(batch.items) - len(missing)
 
 
 def expire(

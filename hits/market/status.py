@@ -4,41 +4,19 @@ status = collection_status("campaign", batch="batches/1", market="market")
 status.numbers.labels, status.label_agreement.alpha, status.batch.market.submitted
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hits.market.client import (
-    AnyMarket,
-    HitState,
-    MarketAddress,
-    MarketError,
-    Participant,
-    market_address,
-    open_market,
-)
+from hits.market.client import AnyMarket, MarketAddress, MarketError, Participant, market_address, open_market
 from hits.market.folder import has_market
 from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
-from hits.records import Batch
+from hits.records import Batch, Progress
+from hits.results.answers import open_results
 from hits.results.numbers import CampaignNumbers, campaign_numbers, comparison_agreement, label_agreement
-from hits.results.opening import open_results
 from rypt.analysis.agreement import Agreement
 from rypt.campaign.folder import Campaign
 from rypt.text import PathLike
-
-
-@dataclass(frozen=True, slots=True)
-class MarketProgress:
-    """Of the hits on a market: how many can still be taken, and of all places which are free, taken, done, reviewed."""
-
-    published: int
-    assignable: int
-    places: int
-    open: int
-    pending: int
-    submitted: int
-    reviewed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +30,7 @@ class BatchStatus:
     hits: int
     assignments: int
     published: dict[str, int]
-    market: MarketProgress | None
+    market: Progress | None
     note: str = ""
     participants: tuple[Participant, ...] = ()
 
@@ -89,7 +67,7 @@ def batch_status(batch: Batch, folder: Path, market: AnyMarket | None) -> BatchS
 
 def _ask(
     market: AnyMarket, batch: Batch, counts: dict[str, int]
-) -> tuple[MarketProgress | None, str, tuple[Participant, ...]]:
+) -> tuple[Progress | None, str, tuple[Participant, ...]]:
     """The progress on the market, or a note why it cannot be asked."""
     if isinstance(market, str | Path):
         market = market_address(market)
@@ -99,24 +77,9 @@ def _ask(
     if client.key not in counts:
         return None, f"the batch is not published on this market but on {', '.join(counts)}", ()
     try:
-        return (
-            market_progress(client.states(batch.settings.id)),
-            "",
-            tuple(client.participants(batch.settings.id)),
-        )
+        progress = Progress()
+        for hit in client.hits(batch.settings.id).values():
+            progress.add(hit)
+        return progress, "", tuple(client.participants(batch.settings.id))
     except MarketError as error:
         return None, str(error), ()
-
-
-def market_progress(states: Iterable[HitState]) -> MarketProgress:
-    """The sums over hits."""
-    hits = list(states)
-    return MarketProgress(
-        published=len(hits),
-        assignable=sum(state.status == "Assignable" for state in hits),
-        places=sum(state.places for state in hits),
-        open=sum(state.open for state in hits),
-        pending=sum(state.pending for state in hits),
-        submitted=sum(state.submitted for state in hits),
-        reviewed=sum(state.reviewed for state in hits),
-    )

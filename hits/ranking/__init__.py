@@ -5,7 +5,7 @@
 
 In steps: `readers.files.read_comparisons` → `model.read_model` → `RankingModel.fit` → `result.rank_systems` (with
 ranges of `confidence`) → `table`; `side_by_side` has several models. Segment scores (direct assessment, ESA, MQM) are
-ranked in `scores`. `head2head`, `heatmap`, `select` (what to ask next) and `evaluate` are studies of the same
+ranked in `scores`. `head2head`, `select` (what to ask next) and `evaluate` are studies of the same
 comparisons, `simulation` of simulated ones; `plot` draws them, `output` writes them.
 
 To add a model, write one file in `hits.ranking.models` and one line in `hits.ranking.names`; the docstring of `models`

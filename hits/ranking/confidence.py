@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import RankingModel
-from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
-from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.models.trueskill_kernel import uniform
+from hits.ranking.models.heuristics import WinRatio
+from hits.ranking.models.trueskill import TrueSkill, uniform
 from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
@@ -46,15 +45,6 @@ class Posterior(Protocol):
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """Draws of the scores, (samples, systems)."""
-        ...
-
-
-@runtime_checkable
-class OnlyScores(Protocol):
-    """A model whose scores alone are cheaper than a whole fit."""
-
-    def only_scores(self, comparisons: Comparisons) -> Floats:
-        """The scores of all systems."""
         ...
 
 
@@ -191,7 +181,7 @@ def has_posterior(model: RankingModel, unit: str) -> bool:
 
 def default_samples(model: RankingModel) -> int:
     """1,000 if a resample is cheap, else 100."""
-    return COUNTED_SAMPLES if isinstance(model, ExpectedWins | Bojar | WinsTies) else FITTED_SAMPLES
+    return COUNTED_SAMPLES if isinstance(model, WinRatio) else FITTED_SAMPLES
 
 
 def resampled_scores(
@@ -211,7 +201,7 @@ def resampled_scores(
     """
     check_option("unit", unit, UNITS)
     count = default_samples(model) if samples is None else samples
-    if isinstance(model, ExpectedWins | Bojar | WinsTies):
+    if isinstance(model, WinRatio):
         draw = _draw_counts if unit == "comparison" else _draw_row_counts
         step = max(1, CHUNK // len(comparisons.systems) ** 2)
         parts = [draw(comparisons, rng, min(step, count - start)) for start in range(0, count, step)]
@@ -224,7 +214,7 @@ def resampled_scores(
 
     def refit(each: np.random.Generator) -> Floats:
         drawn = _resample(comparisons, each, unit)
-        scores = once.only_scores(drawn) if isinstance(once, OnlyScores) else once.fit(drawn, each).scores
+        scores = once.fit(drawn, each).scores
         if seen is not None:
             seen()
         return scores

@@ -57,6 +57,12 @@ class Comparisons:
         table = np.bincount(cells, minlength=n * n * 3).reshape(n, n, 3)
         return table[:, :, 2] + table[:, :, 0].T, table[:, :, 1] + table[:, :, 1].T
 
+    def pairs(self, *, ties: bool = True) -> tuple[NDArray[np.intp], NDArray[np.intp], Counts]:
+        """The systems i < j of each pair that was compared, and how often i was worse, equal, better, (pairs, 3)."""
+        wins, tied = self.counts()
+        i, j = np.nonzero(np.triu(wins + wins.T + tied * ties, 1))
+        return i, j, np.stack([wins[j, i], tied[i, j] * ties, wins[i, j]], axis=1)
+
     def take(self, indices: NDArray[np.intp]) -> "Comparisons":
         """These comparisons, in this order, with repeats where an index repeats; all systems stay."""
         return replace(

@@ -7,7 +7,6 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from hits.ranking.evaluate import ModelEvaluation
-from hits.ranking.heatmap import Heatmap
 from hits.ranking.result import RankedGroup
 from hits.ranking.table import system_labels, table_order
 from rypt.picture import check_picture, new_figure, save_picture
@@ -187,22 +186,6 @@ def cluster_bands(ranking: RankedGroup) -> list[tuple[int, int]]:
         if lines:
             bands.append((lines[0], lines[-1]))
     return bands
-
-
-def plot_heatmap(path: PathLike, table: Heatmap) -> None:
-    """All comparisons, the first fifth and the last fifth of what TrueSkill selects (Figures 5 to 7)."""
-    n = len(table.systems)
-    side = max(3.6, 1.2 + 0.28 * n)
-    titles = ("all comparisons", "first selected matches", "last selected matches")
-    shares, names = (table.everything, table.first, table.last), system_labels(table.systems)
-    top = max(float(part.max()) for part in shares)
-    with _figure(path, 1, 3, 3 * side + 2.2, side + 1.6) as (figure, panels):
-        for panel, title, part in zip(panels[0], titles, shares, strict=True):
-            image = panel.imshow(100 * part, cmap="YlOrRd", vmin=0, vmax=100 * top)
-            panel.set_title(title, fontsize="medium")
-            panel.set_xticks(range(n), names, rotation=60, ha="right", fontsize=7)
-            panel.set_yticks(range(n), names if panel is panels[0][0] else [""] * n, fontsize=7)
-        figure.colorbar(image, ax=list(panels[0]), label="% of comparisons", shrink=0.8)
 
 
 def plot_curves(

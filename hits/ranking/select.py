@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, compared_only
-from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.models.trueskill_kernel import Skills, drawn, won
+from hits.ranking.models.trueskill import Skills, TrueSkill, drawn, won
 from rypt.tails import normal_tail
 from rypt.text import RyptError
 

@@ -252,11 +252,11 @@ def send_bonus(call: Call) -> Mapping[str, Any]:
 
 def list_bonus_payments(call: Call) -> Mapping[str, Any]:
     hit, assignment = call.get("HITId"), call.get("AssignmentId")
-    if (hit is None) == (assignment is None):
+    if hit is not None and assignment is not None:
         raise invalid("HITId", "expected either HITId or AssignmentId")
     if hit is not None:
         call.store.hits.find(hit, call.now)
-    else:
+    elif assignment is not None:
         call.store.work.find(assignment, call.now)
     return page(
         call,

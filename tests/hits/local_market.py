@@ -3,16 +3,21 @@
 import threading
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import quote
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from store_lives import available
 
+from hits.batch.folder import new_settings, read_batch, write_batch
+from hits.batch.systems import make_comparison_batch
 from hits.market.client import connect
 from hits.market.folder import new_keys
+from hits.records import Kind
 from hits.server.endpoint import MAX_BODY_BYTES, Endpoint
 from hits.server.store import Store
+from rypt.records import Segment
 
 
 class _Quiet(WSGIRequestHandler):
@@ -53,6 +58,17 @@ def wsgi_app(endpoint, clock):
         return [response.body]
 
     return app
+
+
+def made_batch(folder, size=12, assignments=3):
+    """A batch of comparisons, written to a folder."""
+    segments = [Segment(str(i), f"Satz {i}") for i in range(size)]
+    outputs = {name: {s.id: f"sentence {s.id} by {name}" for s in segments} for name in ("x", "y")}
+    settings = new_settings(
+        Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=assignments
+    )
+    write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0.1))
+    return read_batch(folder)
 
 
 @contextmanager

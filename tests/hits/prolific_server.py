@@ -21,8 +21,8 @@ NEEDED = (
     "reward",
     "device_compatibility",
 )
-STATES = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
-FROM = {"PUBLISH": ("UNPUBLISHED",), "START": ("PAUSED",), "PAUSE": ("ACTIVE",), "STOP": ("ACTIVE", "PAUSED")}
+STATES = {"PUBLISH": "ACTIVE", "STOP": "AWAITING REVIEW"}
+FROM = {"PUBLISH": ("UNPUBLISHED",), "STOP": ("ACTIVE",)}
 
 
 @dataclass
@@ -30,7 +30,6 @@ class FakeProlific:
     """What the service knows; ``trouble`` are statuses with which the next requests are answered instead.
 
     ``deaf`` requests are carried out and not answered: the connection breaks, as when a client is killed.
-    While ``slow_payments``, bonuses that were paid are not listed yet: the service pays some minutes later.
     """
 
     token: str = "secret"
@@ -40,14 +39,13 @@ class FakeProlific:
     payments: dict[str, dict[str, Any]] = field(default_factory=dict)
     trouble: list[int] = field(default_factory=list)
     deaf: list[str] = field(default_factory=list)
-    slow_payments: bool = False
     lost_page: bool = False
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     def submit(self, study: str, participant: str, code: str = "") -> str:
         name = f"sub{len(self.submissions)}"
         record = {"id": name, "study_id": study, "participant_id": participant, "status": "AWAITING REVIEW"}
-        self.submissions[name] = record | {"study_code": code, "return_requested": None, "bonus_payments": []}
+        self.submissions[name] = record | {"study_code": code}
         return name
 
     def transition(self, name: str, body: dict[str, Any]) -> tuple[int, Any]:
@@ -87,17 +85,8 @@ class FakeProlific:
                 self.studies[study]["status"] = STATES[body["action"]]
                 return 200, self.studies[study]
             case ["GET", "studies", study, "submissions"]:
-                hidden = ("study_id", "return_requested")  # a list does not have these
-                mine = [
-                    {name: value for name, value in each.items() if name not in hidden}
-                    for each in self.submissions.values()
-                    if each["study_id"] == study
-                ]
+                mine = [each for each in self.submissions.values() if each["study_id"] == study]
                 return 200, self.page(mine, f"studies/{study}/submissions", query)
-            case ["GET", "submissions", name] if name in self.submissions:
-                record = self.submissions[name]  # alone, a submission names participant and code differently
-                renamed = {"participant_id": "participant", "study_code": "entered_code"}
-                return 200, {renamed.get(key, key): value for key, value in record.items()}
             case ["POST", "submissions", "bonus-payments"]:
                 lines = [line.split(",") for line in body["csv_bonuses"].splitlines()]
                 bonuses = {submission: round(100 * float(amount)) for submission, amount in lines}
@@ -107,16 +96,9 @@ class FakeProlific:
                 return 201, self.payments[name]
             case ["POST", "bulk-bonus-payments", name, "pay"] if name in self.payments:
                 self.payments[name]["paid"] += 1  # not idempotent, as documented; the answer is a text
-                for submission, cents in self.payments[name]["bonuses"].items():
-                    self.submissions[submission]["bonus_payments"] += (
-                        [] if self.slow_payments else [float(cents)]
-                    )
                 return 202, f"Bulk bonus payment with ID {name} is being processed."
             case ["POST", "submissions", name, "transition"] if name in self.submissions:
                 return self.transition(name, body)
-            case ["POST", "submissions", name, "request-return"] if name in self.submissions:
-                self.submissions[name]["return_requested"] = "2026-11-18T08:00:00Z"
-                return 200, self.submissions[name]
         return 404, {"error": {"status": 404, "title": "Not found", "detail": "Not found."}}
 
     def page(self, records: list[Any], path: str, query: str) -> dict[str, Any]:

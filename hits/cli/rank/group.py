@@ -206,48 +206,6 @@ def head2head(data: "ComparisonFiles", level: float, marks: bool, as_json: bool)
     click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
 
 
-@rank.command()
-@data_options
-@click.option(
-    "--games",
-    type=click.IntRange(min=1),
-    default=25_000,
-    show_default=True,
-    help="Number of matches to select.",
-)
-@click.option("--variant", type=click.Choice(("paper", "program")), default="paper", show_default=True)
-@PLOT
-@JSON
-def heatmap(data: "ComparisonFiles", games: int, variant: str, plot: str | None, as_json: bool) -> None:
-    """Show which systems were compared: in all comparisons, and in the first and last 20 % that TrueSkill selects."""
-    from hits.cli.rank.matrix import matrix
-    from hits.ranking.heatmap import as_record, nearness
-    from hits.ranking.heatmap import heatmap as make_heatmap
-    from hits.ranking.models.trueskill import TrueSkill
-    from hits.ranking.table import system_labels
-
-    comparisons = data.read()
-    model = TrueSkill(variant=variant, order="select", games=games, runs=10)
-    table = make_heatmap(comparisons, model, data.rng())
-    if plot:
-        from hits.ranking.plot import plot_heatmap
-
-        plot_heatmap(plot, table)
-        talk(f"{plot} written", quiet=False)
-    if as_json:
-        click.echo(json.dumps(as_record(table), ensure_ascii=False))
-        return
-    for title, shares in (
-        ("all comparisons", table.everything),
-        ("first 20 %", table.first),
-        ("last 20 %", table.last),
-    ):
-        click.echo(f"{title}: % of comparisons, {nearness(shares):.2f} ranks apart on average")
-        names = system_labels(table.systems)
-        rows = [[name, *(f"{100 * s:.1f}" for s in line)] for name, line in zip(names, shares, strict=True)]
-        click.echo(matrix(names, rows))
-
-
 @rank.command("next")
 @data_options
 @click.option(

@@ -1,9 +1,9 @@
 """The baselines of Hopkins and May (2013, sections 5 and 6): what a model of comparisons must beat.
 
-    Uniform                Q(π) = 1/3
-    Adjusted Uniform       Q(equal) = share of ties; the rest is halved
-    Independent Pairs      Q(π | i, j) = (α + count of π between i and j) / (3α + comparisons of i and j)
-    Independent Students   Q(π | i) = (α + count of π of i against anybody) / (3α + comparisons of i), joined as
+    uniform                Q(π) = 1/3
+    adjusted-uniform       Q(equal) = share of ties; the rest is halved
+    independent-pairs      Q(π | i, j) = (α + count of π between i and j) / (3α + comparisons of i and j)
+    students-…             Q(π | i) = (α + count of π of i against anybody) / (3α + comparisons of i), joined as
       asymmetric           Q(π | i, j) = Q(π | i): who stands first counts alone, so it depends on the order
       arithmetic           Q(π | i, j) = (Q(π | i) + Q(π̄ | j)) / 2
       geometric            Q(π | i, j) ∝ √(Q(π | i) Q(π̄ | j))
@@ -15,6 +15,7 @@ They are made to predict outcomes. Their scores are what follows for a ranking: 
 opponents of P(better) + P(equal)/2 for pairs; P(better) / (P(better) + P(worse)), Bojar's ratio smoothed, for students.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,116 +25,65 @@ from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats
 from rypt.options import Options
 
-
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """Every outcome has a third."""
-
-    name: str = "uniform"
-
-    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Nothing is learned, nothing is random."""
-        check_fit(comparisons)
-        n = len(comparisons.systems)
-        return Fitted(
-            comparisons.systems, np.zeros(n), sign(self.name, comparisons), np.full((n, n, 3), 1 / 3)
-        )
+Predicted = tuple[Floats, Floats]  # scores (systems,) and outcomes (systems, systems, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class AdjustedUniform:
-    """Ties are as frequent as in the data, and either system is as likely to be better."""
-
-    name: str = "adjusted-uniform"
-
-    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Only the share of ties is learned."""
-        check_fit(comparisons)
-        n = len(comparisons.systems)
-        equal = float((comparisons.outcome == 0).mean())
-        outcomes = np.broadcast_to([(1 - equal) / 2, equal, (1 - equal) / 2], (n, n, 3)).copy()
-        return Fitted(comparisons.systems, np.zeros(n), sign(self.name, comparisons), outcomes)
+def uniform(counts: Floats, alpha: float) -> Predicted:
+    return np.zeros(len(counts)), np.full(counts.shape, 1 / 3)
 
 
-@dataclass(frozen=True, slots=True)
-class IndependentPairs:
-    """Every pair of systems has its own probabilities, with a Dirichlet prior."""
+def adjusted_uniform(counts: Floats, alpha: float) -> Predicted:
+    equal = counts[..., 1].sum() / counts.sum()
+    return np.zeros(len(counts)), np.broadcast_to(
+        [(1 - equal) / 2, equal, (1 - equal) / 2], counts.shape
+    ).copy()
 
-    strength: float = 1.0
-    name: str = "independent-pairs"
 
-    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Posterior means of each pair's probabilities."""
-        check_fit(comparisons)
-        n = len(comparisons.systems)
-        counts = _counts(comparisons) + self.strength
-        outcomes = counts / counts.sum(axis=2, keepdims=True)
-        worth = outcomes[:, :, 2] + outcomes[:, :, 1] / 2
-        scores = (worth.sum(axis=1) - worth.diagonal()) / (n - 1)
-        return Fitted(
-            comparisons.systems, scores, sign(self.name, comparisons, alpha=self.strength), outcomes
-        )
+def independent_pairs(counts: Floats, alpha: float) -> Predicted:
+    outcomes = (counts + alpha) / (counts + alpha).sum(axis=2, keepdims=True)
+    worth = outcomes[:, :, 2] + outcomes[:, :, 1] / 2
+    return (worth.sum(axis=1) - worth.diagonal()) / (len(counts) - 1), outcomes
+
+
+def students(join: Callable[[Floats, Floats], Floats]) -> Callable[[Floats, float], Predicted]:
+    """Each system's probabilities against anybody, joined for each two."""
+
+    def predict(counts: Floats, alpha: float) -> Predicted:
+        smoothed = counts.sum(axis=1) + alpha
+        alone = smoothed / smoothed.sum(axis=1, keepdims=True)
+        joined = join(alone[:, None, :], alone[None, :, ::-1])
+        return alone[:, 2] / (alone[:, 2] + alone[:, 0]), joined / joined.sum(axis=2, keepdims=True)
+
+    return predict
+
+
+PREDICTORS = {
+    "uniform": uniform,
+    "adjusted-uniform": adjusted_uniform,
+    "independent-pairs": independent_pairs,
+    "students-asymmetric": students(lambda mine, theirs: mine + np.zeros_like(theirs)),
+    "students-arithmetic": students(lambda mine, theirs: (mine + theirs) / 2),
+    "students-geometric": students(lambda mine, theirs: np.sqrt(mine * theirs)),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class IndependentStudents:
-    """Every system has its own probabilities against anybody; ``name`` ends with how two systems' are joined."""
+class Baseline:
+    """A baseline by its name; ``alpha`` is the strength of its prior, None where it has none."""
 
-    strength: float = 1.0
-    name: str = "students-geometric"
+    name: str
+    alpha: float | None = None
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Posterior means of each system's probabilities, joined for each pair."""
+        """Count outcomes; nothing is random."""
         check_fit(comparisons)
-        counts = _counts(comparisons).sum(axis=1) + self.strength
-        alone = counts / counts.sum(axis=1, keepdims=True)
-        scores = alone[:, 2] / (alone[:, 2] + alone[:, 0])
-        signature = sign(self.name, comparisons, alpha=self.strength)
-        return Fitted(comparisons.systems, scores, signature, _join(self.name, alone))
+        wins, ties = comparisons.counts()
+        counts = np.stack([wins.T, ties, wins], axis=2).astype(np.float64)
+        scores, outcomes = PREDICTORS[self.name](counts, self.alpha or 0.0)
+        facts = {} if self.alpha is None else {"alpha": self.alpha}
+        return Fitted(comparisons.systems, scores, sign(self.name, comparisons, **facts), outcomes)
 
 
-def make_uniform(options: Options) -> Uniform:
-    """It has no options."""
-    return Uniform()
-
-
-def make_adjusted_uniform(options: Options) -> AdjustedUniform:
-    """It has no options."""
-    return AdjustedUniform()
-
-
-def make_independent_pairs(options: Options) -> IndependentPairs:
-    """From ``alpha``, the strength of the prior."""
-    return IndependentPairs(options.positive("alpha", 1.0))
-
-
-def make_students_asymmetric(options: Options) -> IndependentStudents:
-    """From ``alpha``, the strength of the prior."""
-    return IndependentStudents(options.positive("alpha", 1.0), "students-asymmetric")
-
-
-def make_students_arithmetic(options: Options) -> IndependentStudents:
-    """From ``alpha``, the strength of the prior."""
-    return IndependentStudents(options.positive("alpha", 1.0), "students-arithmetic")
-
-
-def make_students_geometric(options: Options) -> IndependentStudents:
-    """From ``alpha``, the strength of the prior."""
-    return IndependentStudents(options.positive("alpha", 1.0), "students-geometric")
-
-
-def _counts(comparisons: Comparisons) -> Floats:
-    """How often the first system was worse, equal, better: (systems, systems, 3)."""
-    wins, ties = comparisons.counts()
-    return np.stack([wins.T, ties, wins], axis=2).astype(np.float64)
-
-
-def _join(name: str, alone: Floats) -> Floats:
-    """A table of outcomes for all pairs from each system's own (systems, 3)."""
-    first, second = alone[:, None, :], alone[None, :, ::-1]
-    if name == "students-asymmetric":
-        return first + np.zeros_like(second)
-    if name == "students-arithmetic":
-        return np.asarray((first + second) / 2)
-    joined = np.sqrt(first * second)
-    return np.asarray(joined / joined.sum(axis=2, keepdims=True))
+def make_baseline(options: Options) -> Baseline:
+    """From ``alpha``, which the first two do not have."""
+    return Baseline(options.name, None if "uniform" in options.name else options.positive("alpha", 1.0))

@@ -24,7 +24,7 @@ UNSEEN = ("skip", "zero")
 NEUTRAL = 0.5  # the score of a system without a decisive comparison
 
 
-def expected_wins(wins: NDArray[np.int64], *, divisor: str = "n-1", unseen: str = "skip") -> Floats:
+def expected_wins(wins: Counts, *, divisor: str = "n-1", unseen: str = "skip") -> Floats:
     """The mean share of wins against each opponent, ties left out; ``wins`` is (…, systems, systems).
 
     Opponents without a decisive comparison are skipped. The programs count 0 against them (``unseen="zero"``), which
@@ -42,24 +42,19 @@ def expected_wins(wins: NDArray[np.int64], *, divisor: str = "n-1", unseen: str 
     return mean if divisor == "n-1" else mean * ((n - 1) / n)
 
 
-def bojar(wins: NDArray[np.int64]) -> Floats:
-    """The share of wins in all decisive comparisons; ``wins`` is (…, systems, systems).
-
-    >>> bojar(np.array([[0, 3, 1], [1, 0, 1], [1, 1, 0]])).round(3).tolist()
-    [0.667, 0.333, 0.5]
-    """
-    won, lost = wins.sum(axis=-1), wins.sum(axis=-2)
-    return _ratio(won, won + lost, NEUTRAL)
-
-
-def wins_ties(wins: NDArray[np.int64], ties: NDArray[np.int64]) -> Floats:
-    """The share of wins and ties in all comparisons; both are (…, systems, systems).
+def wins_ties(wins: Counts, ties: Counts) -> Floats:
+    """The share of wins and ties in all comparisons; both are (…, systems, systems). Bojar's ratio has no ties.
 
     >>> wins_ties(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
     [0.75, 0.5]
     """
     won, lost, tied = wins.sum(axis=-1), wins.sum(axis=-2), ties.sum(axis=-1)
     return _ratio(won + tied, won + lost + tied, NEUTRAL)
+
+
+def bojar(wins: Counts) -> Floats:
+    """The share of wins in all decisive comparisons; ``wins`` is (…, systems, systems)."""
+    return wins_ties(wins, np.zeros_like(wins))
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
@@ -70,71 +65,33 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedWins:
-    """Expected Wins (Callison-Burch et al. 2012): every opponent counts the same, however often they met."""
+class WinRatio:
+    """``expected-wins``, ``bojar`` or ``wins-ties``; ``divisor`` and ``unseen`` are those of Expected Wins."""
 
+    name: str = "expected-wins"
     divisor: str = "n-1"
     unseen: str = "skip"
-    name: str = "expected-wins"
 
     def scores(self, wins: Counts, ties: Counts) -> Floats:
         """Scores from counts (…, systems, systems)."""
-        return expected_wins(wins, divisor=self.divisor, unseen=self.unseen)
+        if self.name == "expected-wins":
+            return expected_wins(wins, divisor=self.divisor, unseen=self.unseen)
+        return bojar(wins) if self.name == "bojar" else wins_ties(wins, ties)
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Scores from the counts; nothing random."""
-        return _fit(self, comparisons, sign(self.name, comparisons, divisor=self.divisor, unseen=self.unseen))
+        check_fit(comparisons)
+        own = self.name == "expected-wins"
+        facts = {"divisor": self.divisor, "unseen": self.unseen} if own else {}
+        return Fitted(
+            comparisons.systems, self.scores(*comparisons.counts()), sign(self.name, comparisons, **facts)
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Bojar:
-    """The ratio of Bojar et al. (2011)."""
-
-    name: str = "bojar"
-
-    def scores(self, wins: Counts, ties: Counts) -> Floats:
-        """Scores from counts (…, systems, systems)."""
-        return bojar(wins)
-
-    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Scores from the counts; nothing random."""
-        return _fit(self, comparisons, sign(self.name, comparisons))
-
-
-@dataclass(frozen=True, slots=True)
-class WinsTies:
-    """How often a system was not worse: the ranking of WMT before 2011."""
-
-    name: str = "wins-ties"
-
-    def scores(self, wins: Counts, ties: Counts) -> Floats:
-        """Scores from counts (…, systems, systems)."""
-        return wins_ties(wins, ties)
-
-    def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Scores from the counts; nothing random."""
-        return _fit(self, comparisons, sign(self.name, comparisons))
-
-
-Heuristic = ExpectedWins | Bojar | WinsTies
-
-
-def _fit(model: Heuristic, comparisons: Comparisons, signature: str) -> Fitted:
-    check_fit(comparisons)
-    wins, ties = comparisons.counts()
-    return Fitted(comparisons.systems, model.scores(wins, ties), signature)
-
-
-def make_expected_wins(options: Options) -> ExpectedWins:
-    """From ``divisor`` (n-1, n) and ``unseen`` (skip, zero)."""
-    return ExpectedWins(options.choice("divisor", "n-1", DIVISORS), options.choice("unseen", "skip", UNSEEN))
-
-
-def make_bojar(options: Options) -> Bojar:
-    """It has no options."""
-    return Bojar()
-
-
-def make_wins_ties(options: Options) -> WinsTies:
-    """It has no options."""
-    return WinsTies()
+def make_win_ratio(options: Options) -> WinRatio:
+    """Expected Wins from ``divisor`` (n-1, n) and ``unseen`` (skip, zero); the others have no options."""
+    if options.name != "expected-wins":
+        return WinRatio(options.name)
+    return WinRatio(
+        divisor=options.choice("divisor", "n-1", DIVISORS), unseen=options.choice("unseen", "skip", UNSEEN)
+    )

@@ -1,252 +1,381 @@
-"""The cheapest ranking, exactly: minimum feedback arc set (Lopez 2012) and the costs of Cumings (2012).
+"""The cheapest ranking, exactly: minimum feedback arc set (Lopez 2012) and the costs of Cumings (2012), by his A*.
 
-Only what a pair costs beyond its cheaper order matters. Systems split into groups before anything is searched:
+What it costs to rank u above v depends on how often u beat v (wins) and v beat u (losses); ties do not count:
 
-- *series*: every system of one group beats every system of the next. Each cheapest ranking keeps that order, so
-  costs add up and numbers of rankings multiply.
-- *parallel*: no system of one group beats or is beaten by one of another. Their rankings interleave in every way.
-- what is left is searched (`hits.ranking.models.optima`).
+    mfas                 max(0, losses − wins)
+    winning-percentage   −log(wins / (wins + losses)); ``never`` without any win, log 2 where the two never met
+    testimonial          −log 1 / (1 + ((1 − x) / x)^(wins − losses)): each judgment is true with probability x
 
-There may be several cheapest rankings, "and they can be quite different" (Cumings, section 4): all are counted, and
-each system's first and last place among them is told. The one given is, place by place, that with the system of the
-most Expected Wins, then of the first name.
+A state of the search is the set of systems ranked so far, the best first. Heuristics say what is still to come, where y
+systems are left and so T(y − 1) = y (y − 1) / 2 costs:
+
+    none              0 (Lopez)
+    least-possible    as many of the least costs of all pairs; a state may be explored again when a cheaper way is found
+    least-remaining   the same over pairs not yet decided: the sum of their cheaper orders
+
+*Nodes* are the states explored before the goal; of states that promise the same cost the one that has waited longest
+comes first. Several rankings may be the cheapest, "and they can be quite different" (Cumings, section 4): they are
+counted, and each system's first and last place among them is given.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice, product
-from math import comb, prod
-from typing import Any
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import isfinite, log
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import Fitted, check_fit, sign
-from hits.ranking.models.astar import HEURISTICS, explore
-from hits.ranking.models.costs import (
-    NEVER,
-    PRIOR,
-    PairCosts,
-    costs_mfas,
-    costs_testimonial,
-    costs_winning_percentage,
-)
-from hits.ranking.models.optima import Optima, find_optima
+from rypt.arrays import Floats, Ints
+from rypt.compiled import compiled
 from rypt.options import Options
 from rypt.text import RyptError
 
-Reaches = NDArray[np.bool_]  # (systems, systems): whether one is linked to the other
+HEURISTICS = ("none", "least-possible", "least-remaining")
+SIZES = (
+    1 << 13,
+    1 << 17,
+    1 << 22,
+)  # of the table of states; a search that fills one half begins anew with the next
+MOST_BITS = 62  # systems that a state holds
+DENSE = 26  # systems for which a table of all states fits: 512 MB
+MOST_OPTIMA = 50_000  # states on cheapest rankings up to which these are counted
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True)
-class OptimalGroup:
-    """Systems and their cheapest rankings; ``low`` and ``high`` are first and last places, in the order of members."""
+class PairCosts(NamedTuple):
+    """``units[u, v]`` is what it costs to rank u above v, as a whole number, ``scale`` of them to a cost of 1.
 
-    members: tuple[int, ...]
-    count: int | None
-    ranking: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    kind: str = "single"
-    parts: tuple["OptimalGroup", ...] = ()
-    optima: Optima | None = None
+    Whole numbers add up alike in any order, so ties are ties. Where they are rounded, sums within ``slack`` are equal.
+    """
 
-    def rankings(self, most: int) -> Iterator[tuple[int, ...]]:
-        """Cheapest rankings, at most so many of each part's, the given one first."""
-        if self.optima is not None and len(self.optima.states):
-            for order in islice(self.optima.rankings(), most):
-                yield tuple(self.members[i] for i in order)
-        elif not self.parts:
-            yield self.ranking
-        else:
-            for choice in product(*(list(islice(part.rankings(most), most)) for part in self.parts)):
-                if self.kind == "series":
-                    yield tuple(u for part in choice for u in part)
-                else:
-                    yield from _interleaved(choice)
+    units: Counts
+    scale: float = 1.0
+    slack: int = 0
+
+    def total(self, ranking: tuple[int, ...]) -> float:
+        """The cost of a ranking, best system first."""
+        return float(np.triu(self.units[np.ix_(ranking, ranking)], 1).sum() / self.scale)
+
+
+def costs_mfas(wins: Counts) -> PairCosts:
+    """Lopez' cost.
+
+    >>> costs_mfas(np.array([[0, 5], [2, 0]])).units.tolist()
+    [[0, 0], [3, 0]]
+    """
+    return PairCosts(np.maximum(0, wins.T - wins))
+
+
+def costs_winning_percentage(wins: Counts, never: float = 10.0) -> PairCosts:
+    """Cumings' cost by shares of wins.
+
+    ``never`` must exceed every other cost, or a system with no win would be preferred to one with a few.
+    """
+    met = wins + wins.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        costs = np.where(wins > 0, -np.log(wins / met), np.where(met > 0, never, log(2)))
+    np.fill_diagonal(costs, 0)
+    highest = max(float(costs[wins > 0].max(initial=0.0)), log(2))
+    if not isfinite(never) or never <= highest:
+        raise RyptError(f"expected a cost for no win at all above {highest:.6g}, found {never:g}")
+    scale = _scale(costs)
+    return PairCosts(np.rint(costs * scale).astype(np.int64), scale, 2 * len(wins) ** 2)
+
+
+def costs_testimonial(wins: Counts, prior: float = 0.75) -> PairCosts:
+    """Cumings' independent testimonies, in logarithms, which do not underflow.
+
+    Beyond its cheaper order a pair costs log(x / (1 − x)) times its MFAS cost, so both have the same best rankings.
+    """
+    if not 0.5 < prior < 1:
+        raise RyptError(f"expected a prior probability of a true judgment between 0.5 and 1, found {prior:g}")
+    odds = log(prior / (1 - prior))
+    costs = np.logaddexp(0.0, -odds * (wins - wins.T))
+    np.fill_diagonal(costs, 0)
+    scale = _scale(costs)
+    cheaper = np.rint(np.minimum(costs, costs.T) * scale).astype(np.int64)
+    return PairCosts(cheaper + np.maximum(0, wins.T - wins) * round(odds * scale), scale)
+
+
+def _scale(costs: Floats) -> float:
+    """The power of 2, at most 2^44, with which the sum of all costs stays below 2^60."""
+    return float(2.0 ** min(44, int(60 - np.ceil(np.log2(max(1.0, costs.sum()))))))
+
+
+class Explored(NamedTuple):
+    """The least cost, the nodes explored before it was found, and states (plus 1; 0: an empty slot) with their costs."""
+
+    cost: int
+    nodes: int
+    keys: Ints
+    values: Ints
+
+
+def explore(
+    units: Counts, heuristic: str = "least-remaining", *, slack: int = -1, bound: int = 1 << 62
+) -> Explored | None:
+    """A* over sets of systems; None where a table of 2²⁰ slots is too small.
+
+    With ``slack`` from 0 up the search goes on beyond the goal until all states are explored that promise no more than
+    the cheapest ranking and the slack. What promises more than ``bound``, the cost of any ranking, is never looked at.
+    """
+    n = len(units)
+    if n > MOST_BITS:
+        raise RyptError(f"expected at most {MOST_BITS} systems to search the cheapest ranking of, found {n}")
+    by_size, minima = np.zeros(n + 1, np.int64), np.zeros((n, n), np.int64)
+    if heuristic == "least-possible":
+        sums = np.concatenate([[0], np.cumsum(np.sort(units[~np.eye(n, dtype=bool)]))])
+        left = n - np.arange(n + 1)
+        by_size = sums[left * (left - 1) // 2]
+    elif heuristic == "least-remaining":
+        minima = np.minimum(units, units.T)
+    for size in SIZES:
+        keys, values = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        cost, nodes = _search(np.ascontiguousarray(units), by_size, minima, slack, bound, keys, values)
+        if cost >= 0:
+            return Explored(cost, nodes, keys, values)
+    return None
+
+
+@compiled
+def _slot(keys: Ints, state: Any) -> Any:
+    """The slot of a state, or the empty one where it belongs."""
+    mixed = np.uint64(state) * GOLDEN
+    slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(len(keys) - 1))
+    while keys[slot] != 0 and keys[slot] != state + 1:
+        slot = (slot + 1) & (len(keys) - 1)
+    return slot
+
+
+@compiled
+def _search(
+    costs: Counts, by_size: Ints, minima: Counts, slack: int, bound: int, keys: Ints, values: Ints
+) -> tuple[Any, Any]:
+    """Fill the table; returns the least cost (-1: the table is too small) and the nodes explored before the goal."""
+    n = len(costs)
+    goal, hope = (np.int64(1) << n) - 1, np.triu(minima, 1).sum()
+    bound = np.triu(costs, 1).sum() + max(
+        slack, 0
+    )  # a ranking is known: what promises more is never explored
+    rest = np.zeros(n, np.int64)
+    keys[_slot(keys, np.int64(0))] = 1
+    queue = [
+        (hope + by_size[0], 0, np.int64(0), np.int64(0), hope)
+    ]  # promised cost, when, state, cost so far, hope
+    best: Any = np.int64(-1)
+    nodes, when, used = 0, 0, 1
+    while len(queue):
+        promised, _, state, cost, hope = heapq.heappop(queue)
+        if values[_slot(keys, state)] != cost:
+            continue  # a cheaper way was found
+        if best >= 0 and promised > best + slack:
+            break
+        if state == goal:
+            best = cost
+            if slack < 0:
+                break
+            continue
+        nodes += best < 0
+        if 2 * (used + n) > len(keys):
+            return np.int64(-1), nodes
+        left = 0
+        for u in range(n):
+            if not (state >> u) & 1:
+                rest[left] = u
+                left += 1
+        for u in rest[:left]:
+            reached, then, after = cost, hope, state | (np.int64(1) << u)
+            for v in rest[:left]:
+                reached += costs[u, v]
+                then -= minima[u, v]
+            promised = reached + then + by_size[n - left + 1]
+            if promised > bound + max(slack, 0):
+                continue
+            slot = _slot(keys, after)
+            if keys[slot] != 0 and reached >= values[slot]:
+                continue
+            used += keys[slot] == 0
+            keys[slot], values[slot] = after + 1, reached
+            when += 1
+            heapq.heappush(queue, (promised, when, after, reached, then))
+    return best, nodes
+
+
+@compiled
+def _fill(costs: Counts, values: Ints) -> None:
+    """The least cost of every set of systems, by the system ranked last among them (Held and Karp 1962)."""
+    n = len(costs)
+    half = n // 2
+    low, high = np.zeros((1 << half, n), np.int64), np.zeros((1 << (n - half), n), np.int64)
+    for part, shift in ((low, 0), (high, half)):
+        for mask in range(1, len(part)):
+            bit = 0
+            while not (mask >> bit) & 1:
+                bit += 1
+            for u in range(n):
+                part[mask, u] = part[mask & (mask - 1), u] + costs[u, shift + bit]
+    totals = costs.sum(axis=1)
+    for state in range(1, len(values)):
+        best = np.int64(-1)
+        for u in range(n):
+            if (state >> u) & 1:
+                above = totals[u] - low[state & ((1 << half) - 1), u] - high[state >> half, u]
+                cost = values[state ^ (1 << u)] + above
+                if best < 0 or cost < best:
+                    best = cost
+        values[state] = best
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The cheapest rankings of all systems, as indices, best first.
+    """The cheapest rankings of all systems.
 
-    ``count`` is the number of rankings of this cost, None where even their partial rankings are too many to hold;
-    ``low`` and ``high`` are the first and the last place of each system among them.
+    ``steps`` says for each set of systems ranked first, a bit mask, which may come next; ``low`` and ``high`` are the
+    first and the last place of each system. ``count`` is None, and any place possible, where these sets are too many.
     """
 
     cost: float
-    ranking: tuple[int, ...]
+    nodes: (
+        int | None
+    )  # explored before the first ranking was found; None where a table of all states was filled
     count: int | None
     low: tuple[int, ...]
     high: tuple[int, ...]
-    group: OptimalGroup
-    order: tuple[int, ...]
+    steps: dict[int, list[int]]
 
-    def rankings(self, most: int) -> list[tuple[int, ...]]:
-        """Up to ``most`` of the cheapest rankings, the given one first."""
-        listed = islice(self.group.rankings(most), most)
-        return [tuple(self.order[i] for i in ranking) for ranking in listed]
+    def rankings(self) -> Iterator[tuple[int, ...]]:
+        """Every cheapest ranking, best system first; the one with the preferred systems in front comes first."""
+        stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+        while stack:
+            state, path = stack.pop()
+            if len(path) == len(self.low):
+                yield path
+            else:
+                stack += [(state | 1 << u, (*path, u)) for u in reversed(self.steps[state])]
 
 
-def find_optimum(costs: PairCosts, prefer: tuple[int, ...] | None = None) -> Optimum:
-    """The cheapest ranking, and how many there are; ``prefer`` orders the systems for the choice among several."""
-    n = len(costs.excess)
-    order = prefer if prefer is not None else tuple(range(n))
-    ordered = costs.reordered(order)
-    group = _split(ordered, tuple(range(n)), set())
-    ranking = tuple(order[i] for i in group.ranking)
-    back = {system: i for i, system in enumerate(order)}
-    place = {member: i for i, member in enumerate(group.members)}
-    low = tuple(group.low[place[back[i]]] for i in range(n))
-    high = tuple(group.high[place[back[i]]] for i in range(n))
-    return Optimum(costs.total(ranking), ranking, group.count, low, high, group, order)
+def find_optimum(costs: PairCosts, prefer: Sequence[int] | None = None) -> Optimum:
+    """The cheapest rankings, by A* or, where judgments are too even for that, by a table of all sets of systems."""
+    units, slack, n = costs.units, costs.slack, len(costs.units)
+    order = list(range(n)) if prefer is None else list(prefer)
+    excess = units - np.minimum(units, units.T)
+    least: Callable[[int], int | None]
+    explored = explore(units, slack=slack, bound=int(np.triu(units[np.ix_(order, order)], 1).sum()))
+    if explored is not None:
+        cheap = np.flatnonzero((explored.keys > 0) & (explored.values <= explored.cost + slack))
+        found = zip((explored.keys[cheap] - 1).tolist(), explored.values[cheap].tolist(), strict=True)
+        units, least = costs.units, dict(found).get
+    elif n <= DENSE:
+        values = np.zeros(1 << n, np.int64)
+        _fill(np.ascontiguousarray(excess), values)
+        units, least = excess, values.item
+    else:
+        raise RyptError(f"the judgments of {n} systems are too even to search their cheapest ranking exactly")
+    steps, countable = _walk(units, slack, least, order)
+    low, high, count = [1] * n, [n] * n, None
+    if countable:
+        ways, low, high = {(1 << n) - 1: 1}, [n] * n, [1] * n
+        for state, following in steps.items():  # sets of more systems come first
+            ways[state] = sum(ways[state | 1 << u] for u in following)
+            for u in following:
+                place = state.bit_count() + 1
+                low[u], high[u] = min(low[u], place), max(high[u], place)
+        count = ways[0]
+    nodes = explored.nodes if explored else None
+    optimum = Optimum(0.0, nodes, count, tuple(low), tuple(high), steps)
+    return replace(optimum, cost=costs.total(next(optimum.rankings())))
+
+
+def _walk(
+    units: Counts, slack: int, least: Callable[[int], int | None], order: Sequence[int]
+) -> tuple[dict[int, list[int]], bool]:
+    """The states on cheapest rankings and what comes next, from the goal back; and whether these are all of them."""
+    steps: dict[int, list[int]] = {}
+    level, countable = {(1 << len(units)) - 1}, True
+    bits = 1 << np.arange(len(units))
+    while level != {0}:
+        earlier = set()
+        for state in level:
+            added = (units @ ((state & bits) == 0)).tolist()
+            cost = (least(state) or 0) + slack
+            for u in order:
+                if state >> u & 1:
+                    before = least(state ^ 1 << u)
+                    if before is not None and before + added[u] <= cost:
+                        steps.setdefault(state ^ 1 << u, []).append(u)
+                        earlier.add(state ^ 1 << u)
+        countable = countable and len(steps) <= MOST_OPTIMA
+        level = earlier if countable else {min(earlier)}
+    for following in steps.values():
+        following.sort(key=order.index)
+    return steps, countable
 
 
 def preference(systems: tuple[str, ...], wins: Counts) -> tuple[int, ...]:
     """Systems by Expected Wins, then by name: which of several cheapest rankings to give."""
-    decided = wins + wins.T
-    shares = np.divide(wins, decided, out=np.zeros(wins.shape), where=decided > 0).sum(axis=1)
+    met = wins + wins.T
+    shares = np.divide(wins, met, out=np.zeros(wins.shape), where=met > 0).sum(axis=1)
     return tuple(sorted(range(len(systems)), key=lambda i: (-round(float(shares[i]), 12), systems[i])))
-
-
-def _split(costs: PairCosts, members: tuple[int, ...], tried: set[str]) -> OptimalGroup:
-    """The cheapest rankings of some systems, through ever smaller groups."""
-    if len(members) == 1:
-        return OptimalGroup(members, 1, members, (1,), (1,))
-    grid = np.ix_(members, members)
-    beats = costs.excess[grid].T > 0
-    if "series" not in tried:
-        groups = _strong_groups(beats | ~(beats | beats.T))
-        if len(groups) > 1:
-            return _joined(
-                "series", [_split(costs, tuple(members[i] for i in g), {"series"}) for g in groups]
-            )
-    if "parallel" not in tried:
-        groups = _strong_groups(beats | beats.T)
-        if len(groups) > 1:
-            return _joined(
-                "parallel", [_split(costs, tuple(members[i] for i in g), {"parallel"}) for g in groups]
-            )
-    optima = find_optima(
-        np.ascontiguousarray(costs.excess[grid]), np.ascontiguousarray(costs.marks[grid]), costs.slack
-    )
-    ranking = tuple(members[i] for i in optima.ranking)
-    return OptimalGroup(members, optima.count, ranking, optima.low, optima.high, "search", (), optima)
-
-
-def _joined(kind: str, parts: list[OptimalGroup]) -> OptimalGroup:
-    """Groups one after the other, or side by side."""
-    members = tuple(u for part in parts for u in part.members)
-    sizes = [len(part.members) for part in parts]
-    counts = [part.count for part in parts if part.count is not None]
-    count = prod(counts) if len(counts) == len(parts) else None
-    low, high, before = [], [], 0
-    for part, size in zip(parts, sizes, strict=True):
-        ahead, others = (before, before) if kind == "series" else (0, len(members) - size)
-        low += [place + ahead for place in part.low]
-        high += [place + others for place in part.high]
-        before += size
-        if kind == "parallel" and count is not None:
-            count *= comb(before, size)
-    if kind == "series":
-        ranking = tuple(u for part in parts for u in part.ranking)
-    else:
-        ranking = next(_interleaved(tuple(part.ranking for part in parts)))
-    return OptimalGroup(members, count, ranking, tuple(low), tuple(high), kind, tuple(parts))
-
-
-def _strong_groups(links: Reaches) -> list[list[int]]:
-    """Groups of systems that reach one another, a group before those it reaches (here: reaching is all or nothing)."""
-    n = len(links)
-    reach = links | np.eye(n, dtype=bool)
-    for k in range(n):
-        reach |= np.outer(reach[:, k], reach[k])
-    mutual = reach & reach.T
-    firsts = [i for i in range(n) if not mutual[i, :i].any()]
-    firsts.sort(key=lambda i: (-int(reach[i].sum()), i))
-    return [np.flatnonzero(mutual[i]).tolist() for i in firsts]
-
-
-def _interleaved(rankings: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, ...]]:
-    """All ways to merge rankings, that with the smallest numbers first."""
-    rest = sorted(ranking for ranking in rankings if ranking)
-    if not rest:
-        yield ()
-    for i, ranking in enumerate(rest):
-        for merged in _interleaved((*rest[:i], ranking[1:], *rest[i + 1 :])):
-            yield (ranking[0], *merged)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchModel:
     """Ranks by the cheapest ranking; a system's score is the number of systems ranked below it.
 
-    ``extra`` has the cost, the nodes that Cumings' A* explores, the number of cheapest rankings and every system's
-    first and last place among them, and with ``most`` above 0 up to so many of these rankings.
+    ``extra`` has the cost, the nodes that A* explores, the number of cheapest rankings and every system's first and last
+    place among them, and with ``most`` above 0 up to so many of these rankings.
     """
 
     name: str
     costs: Callable[[Counts], PairCosts]
     facts: tuple[tuple[str, object], ...] = ()
     heuristic: str = "least-remaining"
-    closed: bool = True
     most: int = 0
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """The cheapest ranking; nothing here is random."""
+        """Find the cheapest ranking; nothing here is random."""
         check_fit(comparisons)
         systems, wins = comparisons.systems, comparisons.counts()[0]
         if not wins.any():
             raise RyptError("expected comparisons that one system won, found only ties")
         costs = self.costs(wins)
         optimum = find_optimum(costs, preference(systems, wins))
-        scores = np.zeros(len(systems))
-        scores[list(optimum.ranking)] = np.arange(len(systems))[::-1]
-        signature = sign(self.name, comparisons, **dict(self.facts))
-        return Fitted(systems, scores, signature, extra=self._extra(systems, costs, optimum))
-
-    def _extra(self, systems: tuple[str, ...], costs: PairCosts, optimum: Optimum) -> dict[str, Any]:
-        explored = explore(costs, self.heuristic, closed=self.closed)
-        cost = round(optimum.cost) if self.name == "mfas" else optimum.cost
+        ranking, nodes = next(optimum.rankings()), optimum.nodes
+        if self.heuristic != "least-remaining":
+            explored = explore(costs.units, self.heuristic)
+            nodes = explored.nodes if explored else None
+        places = zip(optimum.low, optimum.high, strict=True)
         extra: dict[str, Any] = {
-            "cost": cost,
-            "nodes": explored.nodes,
+            "cost": round(optimum.cost) if self.name == "mfas" else optimum.cost,
+            "nodes": nodes,
             "optimal_rankings": optimum.count,
-            "optimal_places": {name: [optimum.low[i], optimum.high[i]] for i, name in enumerate(systems)},
+            "optimal_places": dict(zip(systems, map(list, places), strict=True)),
         }
         if self.most:
-            listed = optimum.rankings(self.most)
-            extra["rankings"] = [[systems[i] for i in ranking] for ranking in listed]
+            listed = [[systems[i] for i in each] for each in islice(optimum.rankings(), self.most)]
+            extra["rankings"] = listed
             if optimum.count is None or len(listed) < optimum.count:
-                total = "too many to count" if optimum.count is None else f"{optimum.count:,}"
-                extra["message"] = f"{len(listed):,} of the optimal rankings listed, all: {total}"
-        return extra
+                count = "too many to count" if optimum.count is None else f"{optimum.count:,}"
+                extra["message"] = f"{len(listed):,} of the optimal rankings listed, all: {count}"
+        scores = np.zeros(len(systems))
+        scores[list(ranking)] = np.arange(len(systems))[::-1]
+        return Fitted(systems, scores, sign(self.name, comparisons, **dict(self.facts)), extra=extra)
 
 
-def _make(options: Options, costs: Callable[[Counts], PairCosts], **facts: object) -> SearchModel:
-    return SearchModel(
-        options.name,
-        costs,
-        tuple(facts.items()),
-        options.choice("heuristic", "least-remaining", HEURISTICS),
-        options.choice("closed", "yes", ("yes", "no")) == "yes",
-        options.whole("list", 0, most=1_000_000),
-    )
-
-
-def make_mfas(options: Options) -> SearchModel:
-    """Lopez' minimum feedback arc set."""
-    return _make(options, costs_mfas)
-
-
-def make_winning_percentage(options: Options) -> SearchModel:
-    """Cumings' most probable ranking by shares of wins; ``never`` is the cost where there is no win."""
-    never = options.positive("never", NEVER)
-    return _make(options, lambda wins: costs_winning_percentage(wins, never), never=never)
-
-
-def make_testimonial(options: Options) -> SearchModel:
-    """Cumings' independent testimonies, each true with probability ``prior``."""
-    prior = options.number("prior", PRIOR, least=0.5, most=1.0)
-    return _make(options, lambda wins: costs_testimonial(wins, prior), prior=prior)
+def make_search(options: Options) -> SearchModel:
+    """Any of the three costs, with ``heuristic``, ``list`` and ``never`` or ``prior``."""
+    facts: dict[str, object] = {}
+    costs: Callable[[Counts], PairCosts] = costs_mfas
+    if options.name == "winning-percentage":
+        never = options.positive("never", 10.0)
+        facts, costs = {"never": never}, lambda wins: costs_winning_percentage(wins, never)
+    elif options.name == "testimonial":
+        prior = options.number("prior", 0.75, least=0.5, most=1.0)
+        facts, costs = {"prior": prior}, lambda wins: costs_testimonial(wins, prior)
+    heuristic = options.choice("heuristic", "least-remaining", HEURISTICS)
+    most = options.whole("list", 0, most=1_000_000)
+    return SearchModel(options.name, costs, tuple(facts.items()), heuristic, most)

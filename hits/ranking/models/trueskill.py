@@ -11,43 +11,70 @@ of the games, and a tie moves almost nothing.
 
 ``order`` says which games are played. ``shuffle``: every comparison once, in a random order, the mean over ``runs``
 orders. ``select``: TrueSkill chooses ``games`` games itself, with replacement, as the paper trains it: first the system
-of the highest variance, then an opponent with the weight exp(−|μ₁ − μ₂|), then one of their stored comparisons.
+of the highest variance, then opponents with the weight exp(−|μ₁ − μ₂|), then one of their stored games. ``given``: every
+comparison once, as the file has them.
+
+A game of two has a closed form, with t = (μ₁ − μ₂)/c, c² = 2β² + σ₁² + σ₂²; games of more pass messages. Every run has a
+generator of its own (splitmix64, one number of state), so runs may be spread over threads at will.
 """
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
-from math import sqrt
+from itertools import combinations, pairwise
+from math import exp, sqrt
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, carve, check_fit, sign
-from hits.ranking.models.trueskill_kernel import (
-    IN_ORDER,
-    RESAMPLED,
-    SHUFFLED,
-    Games,
-    Pool,
-    Skills,
-    play_all,
-    play_rankings,
-    play_selected,
-    play_selected_rankings,
-)
-from hits.ranking.rows import whole_rows
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ids, Ints
+from rypt.compiled import compiled
 from rypt.options import Options
+from rypt.tails import normal_tail
 from rypt.text import RyptError
 
 VARIANTS = ("paper", "program")
 ORDERS = ("shuffle", "select", "given")
+SHUFFLED, RESAMPLED, IN_ORDER = 0, 1, 2
 RUNS = 100
 BATCH = 4  # runs handed to a thread at once
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+N30, N27, N31, N11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+PEAK = 0.3989422804014327  # the normal density at 0
+TAIL = -6.0  # below it the ratio of density and distribution is computed as a continued fraction
+NARROW, VANISHED = 1e-5, 1e-290
+SWEEPS, SETTLED = 100, 1e-10
+DRAWS = 10_000  # a set of systems for which there is no ranking is drawn anew at most so often
 
-Seeds = NDArray[np.uint64]
+State = NDArray[np.uint64]
+
+
+class Skills(NamedTuple):
+    """How skills begin and change."""
+
+    mean: float
+    variance: float
+    beta2: float  # β²
+    epsilon: float
+    tau2: float  # τ²
+
+
+class Games(NamedTuple):
+    """Rankings of the same number of systems each, from best to worst.
+
+    For selection they are sorted by their sets of systems: ``keys`` has a number for each set, in rising order, and
+    ``starts`` where its games begin, and one more. ``met`` says which two systems are in a game together.
+    """
+
+    systems: Ids  # (games, players)
+    ranks: Ids  # (games, players)
+    keys: Ints
+    starts: Ints
+    met: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +97,37 @@ class TrueSkill:
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Means and variances of skills, averaged over runs."""
         check_fit(comparisons)
-        table = self._table(comparisons)
-        how = IN_ORDER if self.order == "given" else SHUFFLED
-        means, variances = self._runs(table, rng, 1 if self.order == "given" else self.runs, how)
+        how, runs = (IN_ORDER, 1) if self.order == "given" else (SHUFFLED, self.runs)
+        games, means, variances = self._runs(comparisons, rng, runs, how)
         mean, variance = means.mean(axis=0), variances.mean(axis=0)
-        skills = self.skills(table.games)
+        skills = self.skills(games)
+        by_name = [
+            dict(zip(comparisons.systems, values.tolist(), strict=True))
+            for values in (means.std(axis=0), np.sqrt(variance))
+        ]
         facts = {
-            "games": table.games,
+            "games": games,
             "players": self.players,
             "beta": sqrt(skills.beta2),
             "epsilon": skills.epsilon,
-            "spread": _by_name(comparisons, means.std(axis=0)),
-            "sigma": _by_name(comparisons, np.sqrt(variance)),
+            "spread": by_name[0],
+            "sigma": by_name[1],
         }
-        return Fitted(
-            comparisons.systems,
-            mean,
-            self._signature(comparisons, table.games),
-            carve(mean, variance, self.radius),
-            variance,
-            facts,
+        signature = sign(
+            self.name,
+            comparisons,
+            variant=self.variant,
+            order=self.order,
+            players=self.players,
+            games=games,
+            runs=runs,
+            sigma=self.sigma,
+            beta=sqrt(skills.beta2),
+            epsilon=skills.epsilon,
+            tau=self.tau,
         )
+        outcomes = carve(mean, variance, self.radius)
+        return Fitted(comparisons.systems, mean, signature, outcomes, variance, facts)
 
     def sample_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """The scores of many runs, (samples, systems), for rank ranges.
@@ -99,7 +136,7 @@ class TrueSkill:
         games drawn with replacement: runs over one and the same set would say nothing about another set.
         """
         check_fit(comparisons)
-        return self._runs(self._table(comparisons), rng, samples, RESAMPLED)[0]
+        return self._runs(comparisons, rng, samples, RESAMPLED)[1]
 
     def skills(self, games: int) -> Skills:
         """How skills begin and change when so many games are played."""
@@ -110,147 +147,33 @@ class TrueSkill:
             0.0, self.sigma**2, beta**2, epsilon if self.epsilon is None else self.epsilon, self.tau**2
         )
 
-    def _signature(self, comparisons: Comparisons, games: int) -> str:
-        skills = self.skills(games)
-        return sign(
-            self.name,
-            comparisons,
-            variant=self.variant,
-            order=self.order,
-            players=self.players,
-            games=games,
-            runs=1 if self.order == "given" else self.runs,
-            sigma=self.sigma,
-            beta=sqrt(skills.beta2),
-            epsilon=skills.epsilon,
-            tau=self.tau,
-        )
-
-    def _table(self, comparisons: Comparisons) -> "_Table":
-        if self.players == 2:
-            stored: Pool | Games = make_pool(comparisons, by_pair=self.order == "select")
-            present = len(comparisons)
-        else:
-            stored = make_games(comparisons, self.players)
-            present = len(stored.systems)
-        if self.games and self.order != "select":
+    def _runs(
+        self, comparisons: Comparisons, rng: np.random.Generator, runs: int, how: int
+    ) -> tuple[int, Floats, Floats]:
+        """How many games, and means and variances after each run, (runs, systems); the same for any number of threads."""
+        select = self.order == "select"
+        if self.games and not select:
             raise RyptError("trueskill: games is for order=select; otherwise every comparison is a game")
-        return _Table(stored, self.games or present, len(comparisons.systems), comparisons.systems)
-
-    def _runs(self, table: "_Table", rng: np.random.Generator, runs: int, how: int) -> tuple[Floats, Floats]:
-        """Means and variances after each run, (runs, systems); the same for any number of threads."""
-        means, variances = np.empty((runs, table.systems)), np.empty((runs, table.systems))
+        stored = make_games(comparisons, self.players, select=select)
+        count = self.games or len(stored.systems)
+        means, variances = np.empty((2, runs, len(comparisons.systems)))
         seeds = rng.integers(0, 2**64, runs, np.uint64)
-        skills = self.skills(table.games)
-        parts = [slice(start, start + BATCH) for start in range(0, runs, BATCH)]
+        skills = self.skills(count)
 
-        def play(part: slice) -> int:
-            return _play(
-                table, skills, seeds[part], how, means[part], variances[part], select=self.order == "select"
-            )
+        def play(start: int) -> int:
+            some = slice(start, start + BATCH)
+            if select:
+                return play_selected(stored, count, skills, seeds[some], means[some], variances[some])
+            play_all(stored, skills, seeds[some], how, means[some], variances[some])
+            return -1
 
         with ThreadPoolExecutor(self.threads) as pool:
-            for alone in pool.map(play, parts):
+            for alone in pool.map(play, range(0, runs, BATCH)):
                 if alone >= 0:
-                    raise RyptError(f"no game of {self.players} with {table.names[alone]} is in the data")
-        return means, variances
-
-    def selected(self, comparisons: Comparisons, rng: np.random.Generator) -> NDArray[np.int32]:
-        """The systems of the games that one run selects, (games, 2), in their order."""
-        pool = make_pool(comparisons, by_pair=True)
-        games = self.games or len(comparisons)
-        chosen = np.empty((1, games, 2), np.int32)
-        room = np.empty((2, 1, len(comparisons.systems)))
-        seeds = rng.integers(0, 2**64, 1, np.uint64)
-        alone = play_selected(pool, games, self.skills(games), seeds, room[0], room[1], chosen)
-        if alone >= 0:
-            raise RyptError(f"no comparison with {comparisons.systems[alone]} is in the data")
-        return chosen.reshape(-1, 2)
-
-
-def _by_name(comparisons: Comparisons, values: Floats) -> dict[str, float]:
-    return dict(zip(comparisons.systems, values.tolist(), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    stored: Pool | Games
-    games: int
-    systems: int
-    names: tuple[str, ...]
-
-
-_NOTHING_CHOSEN = np.empty((0, 0, 2), np.int32)
-
-
-def _play(
-    table: _Table, skills: Skills, seeds: Seeds, how: int, means: Floats, variances: Floats, *, select: bool
-) -> int:
-    """Play on one thread; returns a system that nobody can play, or -1."""
-    stored = table.stored
-    if isinstance(stored, Pool):
-        if select:
-            return play_selected(stored, table.games, skills, seeds, means, variances, _NOTHING_CHOSEN)
-        play_all(stored.winners, stored.losers, stored.tied, skills, seeds, how, means, variances)
-    else:
-        if select:
-            return play_selected_rankings(stored, table.games, skills, seeds, means, variances)
-        play_rankings(stored, skills, seeds, how, means, variances)
-    return -1
-
-
-def make_pool(comparisons: Comparisons, *, by_pair: bool) -> Pool:
-    """Comparisons for games of two, in their order or side by side for each pair of systems."""
-    n = len(comparisons.systems)
-    won = comparisons.outcome >= 0
-    winners = np.where(won, comparisons.a, comparisons.b).astype(np.int32)
-    losers = np.where(won, comparisons.b, comparisons.a).astype(np.int32)
-    tied = comparisons.outcome == 0
-    starts, stops = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
-    if by_pair:
-        low, high = np.minimum(winners, losers).astype(np.int64), np.maximum(winners, losers)
-        order = np.argsort(low * n + high, kind="stable")
-        winners, losers, tied = winners[order], losers[order], tied[order]
-        sizes = np.bincount(low * n + high, minlength=n * n).reshape(n, n)
-        ends = np.cumsum(sizes.ravel()).reshape(n, n)
-        upper = np.triu(ends - sizes, 1), np.triu(ends, 1)
-        starts, stops = upper[0] + upper[0].T, upper[1] + upper[1].T
-    return Pool(starts, stops, winners, losers, tied)
-
-
-def make_games(comparisons: Comparisons, players: int) -> Games:
-    """All rankings of so many systems inside the rows; a row of five holds ten rankings of three."""
-    rows = whole_rows(comparisons)
-    n = len(comparisons.systems)
-    if n**players >= 2**63:
-        raise RyptError(f"too many systems for games of {players}: {n}")
-    systems: list[NDArray[np.int32]] = []
-    ranks: list[NDArray[np.int32]] = []
-    for size in sorted({len(row) for row, _ in rows}):
-        if size < players:
-            continue
-        members = np.array([row for row, _ in rows if len(row) == size], np.int32)
-        order = np.array([rank for row, rank in rows if len(row) == size], np.int32)
-        for places in combinations(range(size), players):
-            systems.append(members[:, places])
-            ranks.append(order[:, places])
-    if not systems:
-        raise RyptError(f"games of {players} need rankings of {players} systems or more, found none")
-    all_systems, all_ranks = np.concatenate(systems), np.concatenate(ranks)
-    best_first = np.argsort(all_ranks, axis=1, kind="stable")
-    all_systems = np.take_along_axis(all_systems, best_first, axis=1)
-    all_ranks = np.take_along_axis(all_ranks, best_first, axis=1)
-    keys = np.sort(all_systems, axis=1).astype(np.int64) @ (
-        n ** np.arange(players - 1, -1, -1, dtype=np.int64)
-    )
-    order_of_keys = np.argsort(keys, kind="stable")
-    distinct, firsts = np.unique(keys[order_of_keys], return_index=True)
-    return Games(
-        distinct,
-        np.append(firsts, len(keys)).astype(np.int64),
-        np.ascontiguousarray(all_systems[order_of_keys]),
-        np.ascontiguousarray(all_ranks[order_of_keys]),
-    )
+                    raise RyptError(
+                        f"no game of {self.players} with {comparisons.systems[alone]} is in the data"
+                    )
+        return count, means, variances
 
 
 def make_trueskill(options: Options) -> TrueSkill:
@@ -269,3 +192,286 @@ def make_trueskill(options: Options) -> TrueSkill:
         radius=options.positive("radius", 0.3),
         threads=options.whole("threads", 1, least=1, most=1024),
     )
+
+
+def whole_rows(comparisons: Comparisons) -> list[tuple[list[int], list[int]]]:
+    """The systems of each row and how many are better than each; all comparisons of a ranking must be there, once."""
+    order = np.argsort(comparisons.row, kind="stable")
+    cuts = np.flatnonzero(np.diff(comparisons.row[order])) + 1
+    a, b, outcome = (array[order].tolist() for array in (comparisons.a, comparisons.b, comparisons.outcome))
+    rankings = []
+    for start, stop in pairwise([0, *cuts.tolist(), len(order)]):
+        ranks: dict[int, int] = {}
+        for i in range(start, stop):
+            ranks[a[i]] = ranks.get(a[i], 0) + (outcome[i] < 0)
+            ranks[b[i]] = ranks.get(b[i], 0) + (outcome[i] > 0)
+        expected = len(ranks) * (len(ranks) - 1) // 2
+        if expected != stop - start:
+            raise RyptError(
+                f"a ranking of {len(ranks)} systems has {expected} comparisons, found {stop - start}: games of more than "
+                "two need whole rankings"
+            )
+        rankings.append((list(ranks), list(ranks.values())))
+    return rankings
+
+
+def make_games(comparisons: Comparisons, players: int, *, select: bool = False) -> Games:
+    """All games of so many systems: the comparisons, or the rankings inside the rows (ten of three in a row of five)."""
+    n = len(comparisons.systems)
+    if players == 2:
+        won = comparisons.outcome >= 0
+        a, b = comparisons.a, comparisons.b
+        systems = np.stack([np.where(won, a, b), np.where(won, b, a)], axis=1)
+        ranks = np.stack([np.zeros(len(won), np.int32), (comparisons.outcome != 0).astype(np.int32)], axis=1)
+    else:
+        if n**players >= 2**63:
+            raise RyptError(f"too many systems for games of {players}: {n}")
+        drawn = [
+            sorted((ranks[k], k, members[k]) for k in places)
+            for members, ranks in whole_rows(comparisons)
+            for places in combinations(range(len(members)), players)
+        ]
+        if not drawn:
+            raise RyptError(f"games of {players} need rankings of {players} systems or more, found none")
+        table = np.array(drawn, np.int32)
+        ranks, systems = table[:, :, 0], table[:, :, 2]
+    keys, starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    met = np.zeros((n, n), np.bool_)
+    if select:
+        numbers = np.sort(systems, axis=1) @ n ** np.arange(players - 1, -1, -1, dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        systems, ranks = systems[order], ranks[order]
+        keys, firsts = np.unique(numbers[order], return_index=True)
+        starts = np.append(firsts, len(numbers)).astype(np.int64)
+        for i, j in combinations(range(players), 2):
+            met[systems[:, i], systems[:, j]] = met[systems[:, j], systems[:, i]] = True
+    return Games(
+        np.ascontiguousarray(systems, np.int32), np.ascontiguousarray(ranks, np.int32), keys, starts, met
+    )
+
+
+@compiled
+def uniform(state: State) -> float:
+    """The next number from 0 to 1 of the generator."""
+    state[0] += GOLDEN
+    z = state[0]
+    z = (z ^ (z >> N30)) * MIX_1
+    z = (z ^ (z >> N27)) * MIX_2
+    return float((z ^ (z >> N31)) >> N11) / 9007199254740992.0
+
+
+@compiled
+def _density(x: float) -> float:
+    return PEAK * exp(-0.5 * x * x)
+
+
+_tail = compiled(normal_tail)
+
+
+@compiled
+def _mills(x: float) -> float:
+    """Density over distribution far below 0, where both vanish: a continued fraction."""
+    value = -x
+    for k in range(40, 0, -1):
+        value = -x + k / value
+    return value
+
+
+@compiled
+def won(t: float, epsilon: float) -> tuple[float, float]:
+    """How far the means, and by which share the variances, move after a win: v and w."""
+    x = t - epsilon
+    v = _mills(x) if x < TAIL else _density(x) / _tail(-x)
+    return v, v * (v + x)
+
+
+@compiled
+def drawn(t: float, epsilon: float) -> tuple[float, float]:
+    """The same after a tie: v and w; the paper prints w = v + …, which is a misprint for v² + …."""
+    size = abs(t)
+    low, high = -epsilon - size, epsilon - size
+    if (
+        epsilon * max(1.0, size) < NARROW
+    ):  # the difference is all but known: it has the mean 0 and the variance ε²/3
+        return -t, 1.0 - epsilon * epsilon / 3.0
+    mass = _tail(-high) - _tail(-low)
+    if mass < VANISHED:  # a tie that nobody would expect: the difference is at the nearer edge
+        return (high if t >= 0.0 else -high), 1.0
+    a, b = _density(low), _density(high)
+    v = (a - b) / mass
+    return (v if t >= 0.0 else -v), v * v + (high * b - low * a) / mass
+
+
+@compiled
+def play_two(means: Floats, variances: Floats, winner: int, loser: int, tied: bool, skills: Skills) -> None:
+    """One game of two."""
+    first, second = variances[winner] + skills.tau2, variances[loser] + skills.tau2
+    c2 = 2.0 * skills.beta2 + first + second
+    by_c = 1.0 / sqrt(c2)
+    t = (means[winner] - means[loser]) * by_c
+    if tied:
+        v, w = drawn(t, skills.epsilon * by_c)
+    else:
+        v, w = won(t, skills.epsilon * by_c)
+    step, shrink = v * by_c, w * by_c * by_c
+    means[winner] += first * step
+    means[loser] -= second * step
+    variances[winner] = first * (1.0 - first * shrink)
+    variances[loser] = second * (1.0 - second * shrink)
+
+
+@compiled
+def play_ranking(means: Floats, variances: Floats, systems: Ids, ranks: Ids, skills: Skills) -> None:
+    """One free-for-all game: systems from best to worst, neighbours of equal rank tied.
+
+    The performances form a chain whose links are the differences of neighbours. Messages run up and down the chain
+    until they settle (expectation propagation, Herbrich et al. 2006).
+    """
+    n = len(systems)
+    mean, precision = np.empty(n), np.empty(n)  # of performances, before the game
+    up_precision, up_shift = np.zeros(n), np.zeros(n)  # what the link below each performance says of it
+    down_precision, down_shift = np.zeros(n), np.zeros(n)  # what the link above says
+    for i in range(n):
+        variances[systems[i]] += skills.tau2
+        mean[i] = means[systems[i]]
+        precision[i] = 1.0 / (variances[systems[i]] + skills.beta2)
+    for _ in range(SWEEPS):
+        change = 0.0
+        for at in range(2 * (n - 1) - 1 if n > 2 else 1):
+            k = at if at < n - 1 else 2 * (n - 1) - 2 - at
+            first_p, second_p = precision[k] + down_precision[k], precision[k + 1] + up_precision[k + 1]
+            first_m = (mean[k] * precision[k] + down_shift[k]) / first_p
+            second_m = (mean[k + 1] * precision[k + 1] + up_shift[k + 1]) / second_p
+            variance = 1.0 / first_p + 1.0 / second_p
+            by_c = 1.0 / sqrt(variance)
+            t = (first_m - second_m) * by_c
+            if ranks[k] == ranks[k + 1]:
+                v, w = drawn(t, skills.epsilon * by_c)
+            else:
+                v, w = won(t, skills.epsilon * by_c)
+            w = min(max(w, 1e-300), 1.0 - 1e-12)
+            extra = variance * (1.0 - w) / w  # the variance of what the outcome alone says of the difference
+            gap = (first_m - second_m) + v / (w * by_c)
+            message = 1.0 / (extra + 1.0 / second_p)
+            change = max(change, abs(message - up_precision[k]) / (message + precision[k]))
+            change = max(change, abs(message * (second_m + gap) - up_shift[k]) * by_c / precision[k])
+            up_precision[k], up_shift[k] = message, message * (second_m + gap)
+            message = 1.0 / (extra + 1.0 / first_p)
+            down_precision[k + 1], down_shift[k + 1] = message, message * (first_m - gap)
+        if change < SETTLED:
+            break
+    for i in range(n):
+        message = up_precision[i] + down_precision[i]
+        if message <= 0.0:
+            continue
+        seen = 1.0 / (1.0 / message + skills.beta2)
+        before = 1.0 / variances[systems[i]]
+        value = (up_shift[i] + down_shift[i]) / message
+        means[systems[i]] = (means[systems[i]] * before + value * seen) / (before + seen)
+        variances[systems[i]] = 1.0 / (before + seen)
+
+
+@compiled
+def play_all(games: Games, skills: Skills, seeds: State, how: int, means: Floats, variances: Floats) -> None:
+    """One pass over all games for each seed; ``means`` and ``variances`` are (runs, systems)."""
+    n, systems, ranks = len(games.systems), games.systems, games.ranks
+    two, order = systems.shape[1] == 2, np.arange(n, dtype=np.int32)
+    state = np.empty(1, np.uint64)
+    for run in range(len(seeds)):
+        state[0] = seeds[run]
+        mean, variance = means[run], variances[run]
+        mean[:], variance[:] = skills.mean, skills.variance
+        if how == SHUFFLED:
+            order = np.arange(n, dtype=np.int32)
+            for i in range(n - 1, 0, -1):
+                j = int(uniform(state) * (i + 1))
+                order[i], order[j] = order[j], order[i]
+        for i in range(n):
+            game = int(uniform(state) * n) if how == RESAMPLED else order[i]
+            if two:
+                play_two(mean, variance, systems[game, 0], systems[game, 1], not ranks[game, 1], skills)
+            else:
+                play_ranking(mean, variance, systems[game], ranks[game], skills)
+
+
+@compiled
+def most_uncertain(variances: Floats) -> int:
+    """The system of the largest variance, the last of several."""
+    best = 0
+    for i in range(1, len(variances)):
+        if variances[i] >= variances[best]:
+            best = i
+    return best
+
+
+@compiled
+def draw_opponent(
+    means: Floats, first: int, allowed: NDArray[np.bool_], weights: Floats, state: State
+) -> int:
+    """An opponent with the weight p̂_draw = exp(−|μ₁ − μ₂|); -1 where nobody is allowed."""
+    total = 0.0
+    for j in range(len(means)):
+        weights[j] = exp(-abs(means[first] - means[j])) if allowed[j] else 0.0
+        total += weights[j]
+    rest = uniform(state) * total
+    last = -1
+    for j in range(len(means)):
+        if weights[j] > 0.0:
+            last = j
+            rest -= weights[j]
+            if rest < 0.0:
+                break
+    return last
+
+
+@compiled
+def draw_key(
+    means: Floats, first: int, players: int, met: NDArray[np.bool_], weights: Floats, state: State
+) -> int:
+    """The key of a set of systems: the first and others drawn without repeats; -1 where nobody is left to draw."""
+    allowed, chosen = met[first].copy(), np.zeros(len(means), np.bool_)
+    chosen[first] = True
+    for _ in range(players - 1):
+        other = draw_opponent(means, first, allowed, weights, state)
+        if other < 0:
+            return -1
+        allowed[other], chosen[other] = False, True
+    key = 0
+    for j in range(len(means)):
+        if chosen[j]:
+            key = key * len(means) + j
+    return key
+
+
+@compiled
+def play_selected(
+    games: Games, count: int, skills: Skills, seeds: State, means: Floats, variances: Floats
+) -> int:
+    """For each seed so many games, each selected by what is known before it.
+
+    Returns a system of which no game could be drawn, or -1.
+    """
+    systems, ranks, players = games.systems, games.ranks, games.systems.shape[1]
+    two, weights, state = players == 2, np.empty(means.shape[1]), np.empty(1, np.uint64)
+    for run in range(len(seeds)):
+        state[0] = seeds[run]
+        mean, variance = means[run], variances[run]
+        mean[:], variance[:] = skills.mean, skills.variance
+        for _ in range(count):
+            first, chosen = most_uncertain(variance), -1
+            for _ in range(DRAWS):
+                key = draw_key(mean, first, players, games.met, weights, state)
+                place = int(np.searchsorted(games.keys, key))
+                if key >= 0 and place < len(games.keys) and games.keys[place] == key:
+                    chosen = place
+                    break
+            if chosen < 0:
+                return first
+            game = games.starts[chosen] + int(
+                uniform(state) * (games.starts[chosen + 1] - games.starts[chosen])
+            )
+            if two:
+                play_two(mean, variance, systems[game, 0], systems[game, 1], not ranks[game, 1], skills)
+            else:
+                play_ranking(mean, variance, systems[game], ranks[game], skills)
+    return -1

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from hits.ranking.confidence import HELD, densest
 from hits.ranking.data import Counts, from_counts
 from hits.ranking.model import RankingModel
-from hits.ranking.models.trueskill_kernel import uniform
+from hits.ranking.models.trueskill import uniform
 from hits.ranking.names import SHAPES, UNITS
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled

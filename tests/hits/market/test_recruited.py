@@ -14,19 +14,20 @@ from store_lives import available
 
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.systems import make_comparison_batch
-from hits.market.client import BotoMarket, MarketError
-from hits.market.collect import collect_into
+from hits.market.client import Market, MarketError
+from hits.market.collect import Reviewed, collect_into, review
+from hits.market.folder import BATCHES
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.publish import publish
-from hits.market.recruit import recruiting_log
+from hits.market.recruit import RecruitingLog
 from hits.market.recruited import RecruitedMarket
-from hits.market.review import Reviewed, review
 from hits.market.status import batch_status
 from hits.records import Batch, Kind
 from hits.results.answers import Results
 from hits.server.store import Store
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
+from rypt.text import RyptError
 
 LONG = "The two controls on your page, which are easy, were both answered wrong, and so was the second page you did."
 HITS = 3
@@ -38,7 +39,7 @@ class Recruits:
 
     folder: Path
     batch: Batch
-    client: BotoMarket
+    client: Market
     store: Store
     service: FakeProlific
     submissions: dict[str, str]
@@ -81,7 +82,7 @@ def recruits(tmp_path: Path) -> Iterator[Recruits]:
         client.folder = tmp_path / "market"
         publish(tmp_path / "b", client)
         service.studies["s"] = {"id": "s"}
-        recruiting_log(client.folder, settings.id).add(step="study", study="s")
+        RecruitingLog(client.folder / BATCHES / settings.id).add(step="study", study="s")
         for name in ("p1", "p2", "p3"):
             do_all(store, store.people.enrol(name, int(time.time())).id)
         do_all(store, store.people.invite("Ada", int(time.time())).worker.id)
@@ -97,14 +98,10 @@ def do_all(store: Store, worker: str) -> None:
 
 
 def test_a_submission_follows_once_all_work_of_the_person_is_decided(recruits: Recruits) -> None:
-    done = recruits.decide(p1="", p2=f"FAILED_CHECK: {LONG}", p3="RETURN: The page did not load.", Ada="")
-    assert done == Reviewed(approved=2 * HITS, rejected=2 * HITS, already=0, too_late=())
-    assert (recruits.status("p1"), recruits.status("p2")) == ("APPROVED", "REJECTED")
-    assert recruits.service.submissions[recruits.submissions["p3"]]["return_requested"]
-    assert (recruits.posts("/transition/"), recruits.posts("/request-return/")) == (2, 1)
-    again = recruits.decide(p1="", p2=f"FAILED_CHECK: {LONG}", p3="RETURN: The page did not load.", Ada="")
-    assert again == Reviewed(approved=0, rejected=0, already=4 * HITS, too_late=())
-    assert (recruits.posts("/transition/"), recruits.posts("/request-return/")) == (2, 1)
+    for expected in (Reviewed(2 * HITS, HITS, 0, ()), Reviewed(0, 0, 3 * HITS, ())):
+        assert recruits.decide(p1="", p2=f"FAILED_CHECK: {LONG}", Ada="") == expected
+        assert (recruits.status("p1"), recruits.status("p2")) == ("APPROVED", "REJECTED")
+        assert recruits.posts("/transition/") == 2
 
 
 def test_who_did_anything_well_is_paid_and_who_is_not_decided_on_waits(recruits: Recruits) -> None:
@@ -162,8 +159,8 @@ def test_a_bonus_is_paid_once_and_known_to_both(recruits: Recruits) -> None:
     with pytest.raises(ProlificError):
         pay("quick")
     assert recruits.market().paid(worker, assignment) == Decimal("0.50")
-    assert not pay("quick")  # the service lists it
-    assert recruits.market().paid(worker, assignment) == Decimal("1.00")
+    with pytest.raises(RyptError, match="no answer came"):
+        pay("quick")
     assert [payment["paid"] for payment in recruits.service.payments.values()] == [1, 1]
     invited = recruits.store.people.named("Ada").id
     assert recruits.market().bonus(invited, recruits.assignments("Ada")[0], Decimal("0.10"), "x")
@@ -185,21 +182,6 @@ def test_submissions_are_shown_beside_our_work(recruits: Recruits, tmp_path: Pat
     with JudgmentDatabase(":memory:") as db:
         collected = collect_into(Results(db), recruits.batch, tmp_path / "b", recruits.market())
     assert (collected.assignments, collected.participants) == (4 * HITS, people)
-
-
-def test_a_participant_is_asked_to_return_once(recruits: Recruits) -> None:
-    reason = "RETURN: The page did not load."
-    recruits.service.deaf = ["/request-return/"]  # carried out, not answered
-    with pytest.raises(ProlificError):
-        recruits.decide(p3=reason)
-    assert recruits.decide(p3=reason).already == HITS
-    assert recruits.posts("/request-return/") == 1
-    (shown,) = [
-        each
-        for each in recruits.market().participants(recruits.batch.settings.id)
-        if each.participant == "p3"
-    ]
-    assert shown.status == "RETURN REQUESTED"
 
 
 def test_who_is_approved_and_not_paid_is_named(recruits: Recruits) -> None:

@@ -20,7 +20,7 @@ from hits.ranking.confidence import (
 )
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
-from hits.ranking.models.heuristics import Bojar, ExpectedWins, WinsTies
+from hits.ranking.models.heuristics import WinRatio
 from hits.ranking.models.trueskill import TrueSkill
 from rypt.tails import sign_test
 from rypt.text import RyptError
@@ -82,7 +82,7 @@ def test_trim_is_koehns_and_the_papers() -> None:
     assert (trim_of(1000), trim_of(100), trim_of(10)) == (25, 2, 0)
 
 
-@pytest.mark.parametrize("model", [ExpectedWins(), Bojar(), WinsTies()])
+@pytest.mark.parametrize("model", [WinRatio(), WinRatio("bojar"), WinRatio("wins-ties")])
 def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(model) -> None:
     """Means and deviations of scores agree with a plain loop over resampled comparisons."""
     rng = np.random.default_rng(1)
@@ -105,9 +105,7 @@ def test_rows_are_drawn_whole() -> None:
             rows.append(row)
     data = replace(comparisons_of(records), row=np.array(rows, np.int32))
     spread = [
-        resampled_scores(ExpectedWins(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[
-            0
-        ]
+        resampled_scores(WinRatio(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[0]
         for unit in ("comparison", "row")
     ]
     assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.1)
@@ -119,7 +117,7 @@ def test_rows_are_drawn_whole() -> None:
 
 def test_ranges_of_one_seed_are_the_same_again() -> None:
     model = TrueSkill()
-    for made in (model, ExpectedWins(), read_model("bradley-terry")):
+    for made in (model, WinRatio(), read_model("bradley-terry")):
         found = [bootstrap(made, DATA, np.random.default_rng(3), samples=20) for _ in range(2)]
         assert found[0].samples.tolist() == found[1].samples.tolist()
         assert found[0].samples.shape == (20, 4)
@@ -178,7 +176,7 @@ def test_the_densest_range_of_samples_is_not_wider_than_that_without_ends() -> N
 
 def test_all_ties_share_all_ranks() -> None:
     data = from_counts(("a", "b", "c"), np.zeros((3, 3)), 5 - 5 * np.eye(3))
-    for model in (ExpectedWins(), TrueSkill()):
+    for model in (WinRatio(), TrueSkill()):
         found = bootstrap(model, data, np.random.default_rng(1), samples=50)
         assert found.clusters().tolist() == [1, 1, 1]
     assert found.low.min() == 1

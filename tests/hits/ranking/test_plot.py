@@ -8,9 +8,7 @@ import pytest
 
 from hits.ranking import plot
 from hits.ranking.data import from_counts
-from hits.ranking.heatmap import heatmap
 from hits.ranking.model import read_model
-from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
 from hits.ranking.table import table_order
 from rypt import picture
@@ -111,14 +109,6 @@ def test_thirty_names_do_not_overlap(tmp_path: Path, drawn) -> None:
     boxes = [label.get_window_extent() for label in drawn[0].axes[0].get_yticklabels()]
     assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
     assert min(box.x0 for box in boxes) >= 0
-
-
-def test_a_heatmap_has_three_panels(tmp_path: Path, drawn) -> None:
-    table = heatmap(DATA, TrueSkill(order="select", games=500, runs=2), np.random.default_rng(1))
-    plot.plot_heatmap(tmp_path / "heat.pdf", table)
-    images = [axes.images[0].get_array() for axes in drawn[0].axes if axes.images]
-    assert len(images) == 3
-    assert np.asarray(images[2]) == pytest.approx(100 * table.last)
 
 
 def test_curves(tmp_path: Path, drawn) -> None:

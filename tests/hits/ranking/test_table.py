@@ -10,9 +10,7 @@ import pytest
 
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.head2head import as_record, as_rows, head_to_head
-from hits.ranking.heatmap import heatmap, nearness
 from hits.ranking.model import read_model
-from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.rank import SystemTable
 from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
 from hits.ranking.table import LONGEST, as_html, as_json, as_latex, as_markdown, as_text, short_names, verdict
@@ -214,20 +212,6 @@ def test_head_to_head_counts_ties_and_stars_what_is_significant() -> None:
     pair = next(p for p in record["pairs"] if (p["system"], p["other"]) == ("best", "mid_1"))
     assert pair["better"] == pytest.approx(90 / 140)
     assert pair["comparisons"] == 140
-
-
-def test_a_heatmap_of_what_was_compared_and_what_is_selected() -> None:
-    table = heatmap(DATA, TrueSkill(order="select", games=1000, runs=2, sigma=2.0), np.random.default_rng(1))
-    assert table.systems[0] == "best"
-    assert table.systems[-1] == "worst"
-    for shares in (table.everything, table.first, table.last):
-        assert np.triu(shares, 1).sum() == pytest.approx(1)
-        assert (shares == shares.T).all()
-        assert not shares.diagonal().any()
-    wins, ties = DATA.counts()
-    met = wins + wins.T + ties
-    assert table.everything[0, 3] == pytest.approx(met[0, 3] / len(DATA))
-    assert nearness(table.last) < nearness(table.everything)
 
 
 def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:

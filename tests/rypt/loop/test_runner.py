@@ -14,7 +14,7 @@ import pytest
 from loop_world import StopError, items, make_campaign, make_loop, served, work
 
 import rypt.loop
-from hits.market.client import BotoMarket
+from hits.market.client import Market
 from hits.market.ledger import EXPIRED, Ledger
 from hits.results.answers import Results
 from hits.server.store import Store
@@ -141,10 +141,9 @@ EFFECTS = [
     (shutil, "move"),
     (shutil, "rmtree"),
     (Ledger, "add"),
-    (BotoMarket, "create"),
-    (BotoMarket, "find"),
+    (Market, "create"),
+    (Market, "hits"),
     (Results, "add"),
-    (Results, "set_status"),
     (Journal, "add"),
 ]
 
@@ -225,7 +224,7 @@ def test_killed_at_every_step_it_comes_to_the_same_end(finished, tmp_path, monke
         "decode: after the first shutil.move",
         "decode: before the first os.replace",
         "make: after the first os.rename",
-        "publish: after the first BotoMarket.create",
+        "publish: after the first Market.create",
         "publish: before the later Ledger.add",
         "collect: after the first Results.add",
         "tune: after the first os.replace",

@@ -132,21 +132,6 @@ def test_head2head(counts: Path) -> None:
     assert record["significant"] == pytest.approx(2 / 3)
 
 
-def test_heatmap_and_plots(counts: Path, tmp_path: Path) -> None:
-    result = run("heatmap", counts, "--games", "200", "--plot", tmp_path / "heat.svg")
-    assert result.exit_code == 0
-    assert "last 20 %" in result.stdout
-    assert (tmp_path / "heat.svg").stat().st_size > 1000
-    assert json.loads(run("heatmap", counts, "--games", "200", "--json").stdout)["games"] == 200
-    assert f"{tmp_path / 'heat.svg'} written\n" in result.stderr
-    shown = run(counts, "--plot", tmp_path / "ranks.svg", "-o", tmp_path / "ranks.md")
-    assert (tmp_path / "ranks.svg").stat().st_size > 1000
-    assert shown.stderr.splitlines()[-2:] == [
-        f"{tmp_path / name} written" for name in ("ranks.md", "ranks.svg")
-    ]
-    assert "written" not in run(counts, "--plot", tmp_path / "ranks.svg", "--quiet").stderr
-
-
 def test_next(tmp_path: Path, counts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "the files name no segments" in failed(capsys, "next", counts)
     segments = tmp_path / "ids"

@@ -37,13 +37,6 @@ def test_bojar_and_wins_ties(wins, half) -> None:
         assert wins_ties(wins, ties)[i] == pytest.approx((won + tied) / total if total else 0.5)
 
 
-@given(COUNTS)
-def test_many_counts_at_once_give_what_each_gives(wins) -> None:
-    both = np.stack([wins, wins.T])
-    for score in (expected_wins, bojar):
-        assert score(both).tolist() == [score(wins).tolist(), score(wins.T).tolist()]
-
-
 def test_models_print_their_options() -> None:
     data = from_counts(("a", "b"), np.array([[0, 3], [1, 0]]), np.array([[0, 4], [4, 0]]))
     rng = np.random.default_rng(1)

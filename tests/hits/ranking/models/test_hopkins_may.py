@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from hits.ranking.data import Comparisons, comparisons_of, from_counts
+from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.model import read_model
-from hits.ranking.models.bradley_terry import pair_counts
-from hits.ranking.models.hopkins_may import HopkinsMay, segments_or_rows, threshold_outcomes
+from hits.ranking.models.hopkins_may import HopkinsMay, threshold_outcomes
 from rypt.text import RyptError
 
 
@@ -79,7 +78,7 @@ def test_it_is_the_plain_loop_in_distribution() -> None:
 @pytest.mark.parametrize("radius", [0.3, 0.5])
 def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
     comparisons = simulated([0.5, 0.2, 0.0, -0.2, -0.5], 4000, 7, radius)
-    pairs, counts = pair_counts(comparisons)
+    first, second, counts = comparisons.pairs()
     z = np.linspace(-8, 8, 4001)
     weights = np.exp(-(z**2) / 2)
     weights /= weights.sum()
@@ -87,7 +86,7 @@ def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
     def pull(free: np.ndarray) -> np.ndarray:
         means = np.append(free, -free.sum())
         force = np.zeros(5)
-        for (i, j), (worse, equal, better) in zip(pairs, counts, strict=True):
+        for i, j, (worse, equal, better) in zip(first, second, counts, strict=True):
             t = means[i] - means[j] + np.sqrt(0.5) * z
             moved = (
                 worse * np.minimum(t, -radius)
@@ -106,10 +105,9 @@ def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
 def test_it_recovers_an_order() -> None:
     truth = [0.6, 0.3, 0.0, -0.3, -0.6]
     comparisons = simulated(truth, 3000, 2)
-    for variant in ("paper", "program"):
-        found = HopkinsMay(variant=variant).fit(comparisons, np.random.default_rng(0))
-        assert found.order() == [0, 1, 2, 3, 4]
-        assert np.corrcoef(found.scores, truth)[0, 1] > 0.97
+    found = HopkinsMay().fit(comparisons, np.random.default_rng(0))
+    assert found.order() == [0, 1, 2, 3, 4]
+    assert np.corrcoef(found.scores, truth)[0, 1] > 0.97
 
 
 def test_the_same_generator_gives_the_same_scores_in_any_order_of_comparisons() -> None:
@@ -118,82 +116,6 @@ def test_the_same_generator_gives_the_same_scores_in_any_order_of_comparisons() 
     turned = comparisons.shuffled(np.random.default_rng(9))
     assert (HopkinsMay().fit(turned, np.random.default_rng(4)).scores == first).all()
     assert (HopkinsMay().fit(comparisons, np.random.default_rng(5)).scores != first).any()
-    program = HopkinsMay(variant="program")
-    one, two = (program.fit(comparisons, np.random.default_rng(4)).scores for _ in range(2))
-    assert (one == two).all()
-
-
-def rankings(seed: int) -> Comparisons:
-    """Rows of three systems, several rows a segment."""
-    rng = np.random.default_rng(seed)
-    records, row = [], []
-    for number in range(24):
-        order = rng.permutation(4)[:3]
-        quality = rng.standard_normal(3) - 0.4 * order
-        for i, j in ((0, 1), (0, 2), (1, 2)):
-            outcome = int(quality[i] > quality[j] + 0.4) - int(quality[j] > quality[i] + 0.4)
-            records.append((f"segment {number % 9}", f"s{order[i]}", f"s{order[j]}", outcome, "w"))
-            row.append(number)
-    made = comparisons_of(records)
-    return Comparisons(
-        made.systems,
-        made.a,
-        made.b,
-        made.outcome,
-        np.array(row, np.int32),
-        made.segment,
-        made.worker,
-        made.segments,
-        made.workers,
-    )
-
-
-def plain_program(comparisons: Comparisons, seed: int, iterations: int) -> np.ndarray:
-    """The program's iterations, dictionaries and all; the last means."""
-    rng = random.Random(seed)
-    rows: dict[int, dict[int, list[tuple[int, int, int]]]] = {}
-    for c, triple in enumerate(triples_of(comparisons)):
-        rows.setdefault(int(comparisons.segment[c]), {}).setdefault(int(comparisons.row[c]), []).append(
-            triple
-        )
-    n = len(comparisons.systems)
-    means = [rng.gauss(0, 1) for _ in range(n)]
-    quality: list[dict[int, float]] = [{} for _ in range(n)]
-    for _ in range(iterations):
-        for segment, choices in rows.items():
-            seen: dict[int, list[float]] = {}
-            for a, b, outcome in rng.choice(list(choices.values())):
-                first = rng.gauss(means[a], 0.5) + rng.gauss(0, 1)
-                second = rng.gauss(means[b], 0.5) + rng.gauss(0, 1)
-                t = first - second
-                low, high = {1: (0.5, np.inf), 0: (-0.5, 0.5), -1: (-np.inf, -0.5)}[outcome]
-                loss = (min(max(t, low), high) - t) / 2
-                seen.setdefault(a, []).append(first + loss)
-                seen.setdefault(b, []).append(second - loss)
-            for system, values in seen.items():
-                quality[system][segment] = sum(values) / len(values)
-        means = [sum(values.values()) / len(values) for values in quality]
-    return np.array(means) - np.mean(means)
-
-
-def test_the_variant_of_the_program_is_the_program() -> None:
-    comparisons = rankings(4)
-    model = HopkinsMay(variant="program", iterations=30, burn_in=0)
-    ours = np.array([model.fit(comparisons, np.random.default_rng(k)).scores for k in range(1500)])
-    plain = np.array([plain_program(comparisons, k, 30) for k in range(250)])
-    error = np.sqrt(plain.var(axis=0) / len(plain) + ours.var(axis=0) / len(ours))
-    assert (np.abs(ours.mean(axis=0) - plain.mean(axis=0)) < 4 * error).all()
-    assert ours.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.2)
-    paper = HopkinsMay().fit(comparisons, np.random.default_rng(0))
-    assert (np.abs(ours.mean(axis=0) - paper.scores) > 10 * error).any()
-    assert model.fit(comparisons, np.random.default_rng(0)).variances[0] == 0.5
-    assert paper.variances[0] == 0.25
-
-
-def test_rows_without_a_segment_are_segments_of_their_own() -> None:
-    unnamed = from_counts("ab", np.array([[0, 2], [1, 0]]), np.zeros((2, 2)))
-    assert len(set(segments_or_rows(unnamed).tolist())) == 3
-    assert len(set(segments_or_rows(rankings(1)).tolist())) == 9
 
 
 def test_outcomes_are_those_of_the_process() -> None:
@@ -211,23 +133,14 @@ def test_outcomes_are_those_of_the_process() -> None:
 
 def test_a_system_that_nobody_compared_stays_in_the_middle() -> None:
     comparisons = comparisons_of([("s", "a", "b", 1, "")] * 5 + [("s", "b", "a", 1, "")], ["a", "b", "c"])
-    for variant in ("paper", "program"):
-        scores = HopkinsMay(variant=variant).fit(comparisons, np.random.default_rng(0)).scores
-        assert np.isfinite(scores).all()
-        assert scores[0] > scores[1]
+    scores = HopkinsMay().fit(comparisons, np.random.default_rng(0)).scores
+    assert np.isfinite(scores).all()
+    assert scores[0] > scores[1]
 
 
 def test_options_and_bad_input() -> None:
-    assert read_model("hopkins-may", {"radius": "0.4", "variant": "program"}) == HopkinsMay(
-        radius=0.4, variant="program"
-    )
-    for given in (
-        {"burn_in": "200"},
-        {"sigma_a": "0"},
-        {"variant": "both"},
-        {"radius": "-1"},
-        {"iterations": "0"},
-    ):
+    assert read_model("hopkins-may", {"radius": "0.4"}) == HopkinsMay(radius=0.4)
+    for given in ({"burn_in": "200"}, {"sigma_a": "0"}, {"radius": "-1"}, {"iterations": "0"}):
         with pytest.raises(RyptError, match=next(iter(given))):
             read_model("hopkins-may", given)
     with pytest.raises(RyptError, match="found none"):

@@ -1,8 +1,9 @@
-"""The cheapest rankings against all permutations with exact arithmetic."""
+"""The cheapest rankings against all permutations with exact arithmetic, and A* as the paper words it."""
 
+import heapq
 from fractions import Fraction
-from itertools import permutations
-from math import factorial, prod
+from itertools import count, islice, permutations
+from math import factorial, log, prod
 
 import numpy as np
 import pytest
@@ -11,12 +12,26 @@ from hypothesis import strategies as st
 
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
-from hits.ranking.models.costs import COSTS, costs_mfas, costs_winning_percentage
-from hits.ranking.models.search import find_optimum, preference
+from hits.ranking.models import search
+from hits.ranking.models.search import (
+    HEURISTICS,
+    PairCosts,
+    costs_mfas,
+    costs_testimonial,
+    costs_winning_percentage,
+    explore,
+    find_optimum,
+    preference,
+)
 from rypt.text import RyptError
 
 RNG = np.random.default_rng(0)
-Rankings = list[tuple[int, ...]]
+COSTS = {"mfas": costs_mfas, "winning-percentage": costs_winning_percentage, "testimonial": costs_testimonial}
+COUNTS = st.integers(0, 60)
+
+
+def random_wins(n: int, mean: float, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).poisson(mean, (n, n)) * (1 - np.eye(n, dtype=int))
 
 
 @st.composite
@@ -27,7 +42,7 @@ def tables(draw: st.DrawFn) -> np.ndarray:
     return np.array(cells).reshape(n, n) * (1 - np.eye(n, dtype=int))
 
 
-def exactly_cheapest(wins: np.ndarray, name: str) -> Rankings:
+def exactly_cheapest(wins: np.ndarray, name: str) -> list[tuple[int, ...]]:
     """By whole numbers, or by products of fractions: equal here is equal."""
 
     def cost(order: tuple[int, ...]) -> tuple[int, Fraction]:
@@ -56,54 +71,107 @@ def test_all_cheapest_rankings(name: str, wins: np.ndarray) -> None:
     found = find_optimum(costs)
     assert found.cost == pytest.approx(costs.total(expected[0]))
     assert found.count == len(expected)
-    assert sorted(found.rankings(factorial(n))) == expected
-    assert found.rankings(1) == [found.ranking]
-    assert found.ranking == expected[0]
+    assert list(islice(found.rankings(), factorial(n))) == expected
     places = [[order.index(u) + 1 for order in expected] for u in range(n)]
     assert (found.low, found.high) == (tuple(map(min, places)), tuple(map(max, places)))
+    prefer = preference(tuple("fedcba"[:n]), wins)
+    preferred = min(expected, key=lambda order: [prefer.index(u) for u in order])
+    assert next(find_optimum(costs, prefer).rankings()) == preferred
 
 
-@given(tables())
-def test_the_preferred_of_the_cheapest(wins: np.ndarray) -> None:
-    systems = tuple("fedcba"[: len(wins)])
-    prefer = preference(systems, wins)
-    found = find_optimum(costs_mfas(wins), prefer)
-    assert found.ranking == min(
-        exactly_cheapest(wins, "mfas"), key=lambda order: [prefer.index(u) for u in order]
-    )
+def test_a_table_of_all_states_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(5):
+        costs = costs_mfas(random_wins(7, 2, seed))
+        found = find_optimum(costs)
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "SIZES", (16,))
+            other = find_optimum(costs)
+        assert other.nodes is None
+        assert list(other.rankings()) == list(found.rankings())
+        assert (other.count, other.cost) == (found.count, found.cost)
+
+
+def test_too_many_to_count_still_gives_one_and_too_even_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = costs_mfas(random_wins(9, 0.4, 4))
+    least = find_optimum(costs).cost
+    monkeypatch.setattr(search, "MOST_OPTIMA", 10)
+    found = find_optimum(costs)
+    assert (found.count, found.low, found.cost) == (None, (1,) * 9, least)
+    monkeypatch.setattr(search, "SIZES", (16,))
+    monkeypatch.setattr(search, "DENSE", 8)
+    with pytest.raises(RyptError, match="9 systems are too even"):
+        find_optimum(costs)
+    with pytest.raises(RyptError, match="at most 62 systems"):
+        explore(np.zeros((63, 63), np.int64))
 
 
 def test_equal_products_are_a_tie_and_near_ones_are_not() -> None:
     # a cycle a > b > c > a: which of its links to break. 4 : 2 and 2 : 1 cost the same, 1000 : 501 a bit less
-    for last, count in (((2, 1), 3), ((1000, 500), 3), ((1000, 501), 1)):
+    for last, expected in (((2, 1), 3), ((1000, 500), 3), ((1000, 501), 1)):
         wins = np.zeros((3, 3), np.int64)
         for (u, v), (won, lost) in zip(((0, 1), (1, 2), (2, 0)), ((4, 2), (2, 1), last), strict=True):
             wins[u, v], wins[v, u] = won, lost
-        assert find_optimum(costs_winning_percentage(wins)).count == count
+        assert find_optimum(costs_winning_percentage(wins)).count == expected
 
 
-def test_many_systems_that_split_into_groups() -> None:
-    n = 200  # 40 groups of five in a row, each a cycle of three and two even systems
-    wins = np.triu(np.full((n, n), 7), 1)
-    for start in range(0, n, 5):
-        a, _, c, d, e = range(start, start + 5)
-        wins[a, c], wins[c, a] = 0, 3
-        wins[d, e] = 0
-    found = find_optimum(costs_mfas(wins))
-    assert found.cost == 3 * 40
-    assert found.count == 2**40
-    assert (found.low[:5], found.high[:5]) == ((1, 2, 3, 4, 4), (1, 2, 3, 5, 5))
-    assert len(set(found.rankings(50))) == 50
+def by_the_paper(costs: PairCosts, heuristic: str) -> tuple[int, int]:
+    """Cost and nodes, with an open and a closed list as Cumings describes them."""
+    units = costs.units.tolist()
+    n = len(units)
+
+    def estimate(ranked: frozenset[int]) -> int:
+        if heuristic == "none":
+            return 0
+        left = [u for u in range(n) if heuristic == "least-possible" or u not in ranked]
+        remaining = sorted(units[u][v] for u in left for v in left if u != v)
+        y = n - len(ranked)
+        return sum(remaining[: y * (y - 1) // 2])
+
+    clock = count()
+    start: frozenset[int] = frozenset()
+    queue = [(estimate(start), next(clock), start, 0)]
+    waiting, visited, nodes = {start: 0}, {}, 0
+    while queue:
+        _, _, state, cost = heapq.heappop(queue)
+        if waiting.get(state) != cost:
+            continue
+        del waiting[state]
+        if len(state) == n:
+            return cost, nodes
+        nodes += 1
+        visited[state] = min(cost, visited.get(state, cost))
+        for u in set(range(n)) - state:
+            after = state | {u}
+            reached = cost + sum(units[u][v] for v in range(n) if v not in after)
+            if min(visited.get(after, reached + 1), waiting.get(after, reached + 1)) > reached:
+                waiting[after] = reached
+                heapq.heappush(queue, (reached + estimate(after), next(clock), after, reached))
+    raise AssertionError
 
 
-def test_even_systems_interleave() -> None:
-    wins = np.zeros((26, 26), np.int64)
-    wins[3, 1] = 1
-    found = find_optimum(costs_mfas(wins))
-    assert found.count == factorial(26) // 2
-    assert found.ranking[:4] == (0, 2, 3, 1)
-    assert (found.low[1], found.high[3]) == (2, 25)
-    assert len(set(found.rankings(1000))) == 1000
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("name", COSTS)
+def test_nodes_are_those_of_the_paper(name: str, heuristic: str) -> None:
+    for seed in range(6):
+        costs = COSTS[name](random_wins(6, 6, seed))
+        found = explore(costs.units, heuristic)
+        assert found is not None
+        assert (found.cost, found.nodes) == by_the_paper(costs, heuristic)
+
+
+@given(COUNTS, COUNTS)
+def test_each_cost_is_its_papers(won: int, lost: int) -> None:
+    wins = np.array([[0, won], [lost, 0]])
+
+    def cost(costs: PairCosts) -> float:
+        return float(costs.units[0, 1]) / costs.scale
+
+    assert cost(costs_mfas(wins)) == max(0, lost - won)
+    share = log(2) if won + lost == 0 else 10.0 if won == 0 else -log(won / (won + lost))
+    assert cost(costs_winning_percentage(wins)) == pytest.approx(share, abs=1e-9)
+    x = Fraction(3, 4)
+    true, false = x**won * (1 - x) ** lost, x**lost * (1 - x) ** won
+    assert cost(costs_testimonial(wins)) == pytest.approx(-log(true / (true + false)), abs=1e-9)
 
 
 def test_the_models() -> None:
@@ -114,26 +182,22 @@ def test_the_models() -> None:
     assert fitted.extra["optimal_rankings"] == 1
     assert fitted.extra["rankings"] == [["a", "b", "c", "d"]]
     assert fitted.extra["optimal_places"]["d"] == [4, 4]
-    assert "message" not in fitted.extra
     assert fitted.scores.tolist() == [3, 2, 1, 0]
-    assert fitted.signature.startswith("mfas|systems:4|n:47|")
     for name, options in (("winning-percentage", {"never": "12"}), ("testimonial", {"prior": "0.9"})):
-        other = read_model(name, {**options, "heuristic": "none", "closed": "no"}).fit(given, RNG)
+        other = read_model(name, {**options, "heuristic": "none"}).fit(given, RNG)
         assert other.order() == fitted.order()
         assert other.extra["nodes"] >= read_model(name).fit(given, RNG).extra["nodes"] >= 4
         key, value = next(iter(options.items()))
         assert f"|{key}:{value}|" in other.signature
+    several = comparisons_of([("s", "a", "b", 1, ""), ("s", "c", "d", 1, "")])
+    extra = read_model("mfas", {"list": "4"}).fit(several, RNG).extra
+    assert (len(extra["rankings"]), extra["message"]) == (4, "4 of the optimal rankings listed, all: 6")
 
 
-def test_a_list_that_is_cut_says_so() -> None:
-    given = comparisons_of([("s", "a", "b", 1, ""), ("s", "c", "d", 1, "")])
-    extra = read_model("mfas", {"list": "4"}).fit(given, RNG).extra
-    assert len(extra["rankings"]) == 4
-    assert extra["message"] == "4 of the optimal rankings listed, all: 6"
-
-
-def test_nothing_to_rank_by() -> None:
+def test_what_cannot_be() -> None:
     with pytest.raises(RyptError, match="found only ties"):
         read_model("mfas").fit(comparisons_of([("s", "a", "b", 0, "")]), RNG)
     with pytest.raises(RyptError, match=r"between 0\.5 and 1"):
         read_model("testimonial", {"prior": "0.5"}).fit(comparisons_of([("s", "a", "b", 1, "")]), RNG)
+    with pytest.raises(RyptError, match=r"no win at all above 4\.61512, found 4"):
+        costs_winning_percentage(np.array([[0, 1], [100, 0]]), never=4)
