@@ -3,9 +3,9 @@
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -36,6 +36,28 @@ AMOUNT = click.option(
     metavar="DOLLARS",
     help="Maximum amount that the loop may spend, such as 25.00.",
 )
+
+
+class Group(click.Group):
+    """A group whose help describes each command in full, by what it is for; ``sections`` are names by title."""
+
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self.sections = sections or {}
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(context)
+        others = set(names).difference(*self.sections.values())
+        for title, listed in {
+            **self.sections,
+            "Other" if self.sections else "Commands": sorted(others),
+        }.items():
+            commands = [(name, self.get_command(context, name)) for name in listed if name in names]
+            if rows := [(name, command.get_short_help_str(500)) for name, command in commands if command]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def set_quiet(quiet: bool) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
-from rypt.console import FILE, JSON, QUIET, colours_wanted, progress, talk
+from rypt.console import FILE, JSON, QUIET, Group, colours_wanted, progress, talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def tables(command: F) -> F:
     return plot(latex(JSON(QUIET(command))))
 
 
-@click.group()
+@click.group(cls=Group)
 def compare() -> None:
     """Compare the candidates that metrics pick, RYPT's and BLEU's, say, or whole systems."""
 

@@ -5,12 +5,20 @@ import click
 from hits.cli.batches import controls, make, price
 from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
 from hits.cli.recruit import recruit
-from hits.cli.results import aggregate, export, import_
+from hits.cli.results import aggregate, export
 from hits.cli.status import status
 from hits.cli.workers import workers
+from rypt.console import Group
+
+SECTIONS = {
+    "Make": ("make", "controls", "price"),
+    "Publish": ("serve", "publish", "invite", "recruit", "expire"),
+    "Collect": ("status", "dashboard", "collect", "export", "aggregate"),
+    "Settle": ("workers", "review", "bonus", "block", "unblock"),
+}
 
 
-@click.group()
+@click.group(cls=Group, sections=SECTIONS)
 def hits() -> None:
     """Collect judgments from people: batches of hits, your own market, results, workers.
 
@@ -27,7 +35,6 @@ for command in (
     dashboard,
     expire,
     export,
-    import_,
     invite,
     make,
     price,

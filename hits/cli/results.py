@@ -1,4 +1,4 @@
-"""``rypt hits import``, ``export``, ``aggregate``: what came back, in files."""
+"""``rypt import results``, ``rypt hits export``, ``rypt hits aggregate``: what came back, in files."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ from rypt.console import JSON, talk
 from rypt.text import open_output, plural
 
 
-@click.command("import")
+@click.command("results")
 @click.argument("results_file", type=click.Path(), metavar="RESULTS.csv")
 @CAMPAIGN
 @click.option(
@@ -27,7 +27,7 @@ from rypt.text import open_output, plural
     help="Market on which the work was done, for its fees [local for hits made by rypt, else mturk].",
 )
 @JSON
-def import_(
+def import_results(
     results_file: str,
     campaign: str,
     rename: tuple[str, ...],
@@ -43,7 +43,7 @@ def import_(
     Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
     """
     from hits.batch.folder import read_batch
-    from hits.results.csv_file import import_results
+    from hits.results import csv_file
     from hits.results.jsonl_file import import_answers
 
     names = dict(_renamed(text) for text in rename)
@@ -54,7 +54,9 @@ def import_(
         if is_jsonl(results_file):
             added = import_answers(results, results_file)
         else:
-            added = import_results(results, results_file, rename=names, batch=read, market=market or "")
+            added = csv_file.import_results(
+                results, results_file, rename=names, batch=read, market=market or ""
+            )
     if as_json:
         click.echo(json.dumps(asdict(added)))
     else:
@@ -80,7 +82,7 @@ def _renamed(text: str) -> tuple[str, str]:
 def export(campaign: str, batch: str | None, output: str) -> None:
     """Write a results CSV in the format of the requester web site, with empty columns Approve and Reject.
 
-    To a file that ends in .jsonl, write all that is known of assignments, payments included; rypt hits import reads it.
+    To a file that ends in .jsonl, write all that is known of assignments, payments included; rypt import results reads it.
     """
     from hits.batch.folder import read_batch
     from hits.results.csv_file import export_results

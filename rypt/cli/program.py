@@ -11,14 +11,21 @@ from importlib.metadata import entry_points, version
 
 import click
 
+from rypt.console import Group
 from rypt.text import OptionError, RyptError, shown_message
 
 GROUP = "rypt.commands"
-SHELLS = ("bash", "zsh", "fish")
+SECTIONS = {
+    "Begin": ("demo", "init", "import", "status"),
+    "Ask and score": ("queries", "score", "explain", "analyze", "db"),
+    "Tune": ("tune", "decode", "loop", "moses-tools"),
+    "Compare and rank": ("compare", "rank"),
+    "People": ("hits", "simulate"),
+}
 RARELY = (1_000_000, 100, 100)  # thresholds of the garbage collector
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Group):
     """Subcommands from the entry-point group ``rypt.commands``; one that cannot be loaded does not break the others."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -41,7 +48,9 @@ class CommandGroup(click.Group):
 
 
 @click.command(
-    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=CommandGroup,
+    sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(version("rypt"), prog_name="rypt")
 def rypt() -> None:
@@ -49,18 +58,6 @@ def rypt() -> None:
 
     Start with `rypt demo`, then `rypt init` for your own texts.
     """
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
-def completion(shell: str) -> None:
-    """Print the completion script of a shell: eval "$(rypt completion bash)"."""
-    from click.shell_completion import get_completion_class
-
-    kind = get_completion_class(shell)
-    if kind is None:
-        raise RyptError(f"no completion for {shell}")
-    click.echo(kind(rypt, {}, "rypt", "_RYPT_COMPLETE").source())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -214,7 +214,7 @@ class _Import:
                 self.result.others += self._db.put_excluded(*_excluded_from_record(record))
             else:
                 raise FormatError(
-                    "expected judgments and segments, found an answer to a hit: rypt hits import reads it"
+                    "expected judgments and segments, found an answer to a hit: rypt import results reads it"
                 )
         except RyptError as error:
             self.result.refuse(line, str(error))

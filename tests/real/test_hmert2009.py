@@ -113,14 +113,23 @@ def test_unaligned_frontier_constituents(pilot: Path) -> None:
 def test_labels_import(pilot: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renames = {"i": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "hit": "origin"}
     options = [part for item in renames.items() for part in ("--rename", "=".join(item))]
-    command = ["db", "import", str(pilot), str(data / "judgments.tsv.gz"), *options, "--json", "-q"]
+    command = [
+        "import",
+        "judgments",
+        "-C",
+        str(pilot),
+        str(data / "judgments.tsv.gz"),
+        *options,
+        "--json",
+        "-q",
+    ]
     run(*command)
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["added"], first["already"], first["refused"]) == (1700, 0, 0)
     run(*command)
     (again,) = json.loads(capsys.readouterr().out)
     assert (again["added"], again["already"]) == (0, 1700)
-    run("db", "stats", str(pilot), "--json")
+    run("db", "check", str(pilot), "--json")
     stats = json.loads(capsys.readouterr().out)
     assert (stats["judgments"], stats["keys"], stats["workers"]) == (1700, 829, 12)
     assert stats["labels"] == {"YES": 1104, "NO": 560, "NOT_SURE": 36}

@@ -228,7 +228,8 @@ def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
         for n, item in enumerate(made.items):
             writer.writerow([f"H{n}", f"X{n}", "A1", "Approved", 10, 40, "EQUAL", item.id])
     assert (
-        run(capsys, "hits", "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
+        run(capsys, "import", "results", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0]
+        == 0
     )
     (found,) = json.loads(compare(capsys, "preferences", campaign, "--json"))["preferences"]
     assert found["judgments"] == {"rypt": 0, "bleu": 0, "neither": 4}

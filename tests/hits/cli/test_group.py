@@ -75,13 +75,13 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
         "submitted": size,
         "reviewed": 0,
     }
-    before = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
+    before = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
     code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
     assert code == 0, err
     added = json.loads(out)
     assert (added["assignments"], added["left_out"]) == (size, 0)
     assert added["judgments"] > 0
-    after = json.loads(run(capsys, "db", "stats", campaign, "--json")[1])
+    after = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
     assert after["judgments"] == before["judgments"] + added["judgments"]
     assert (
         json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"]
@@ -135,7 +135,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
         "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation"
     )
     (tmp_path / "bad.csv").write_text(header + "\nH1,T,t,d,k,$0.05,,1,\n")
-    code, out, err = run(capsys, "hits", "import", tmp_path / "bad.csv", "-C", campaign)
+    code, out, err = run(capsys, "import", "results", tmp_path / "bad.csv", "-C", campaign)
     assert (code, out) == (1, "")
     assert "bad.csv:1: " in err
     assert err.count("\n") == 1

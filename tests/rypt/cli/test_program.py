@@ -18,16 +18,9 @@ RYPT = str(Path(sys.executable).parent / "rypt")
 def test_help_lists_every_command(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    for name in ("completion", "db", "demo", "explain", "init", "queries", "score"):
+    for name in ("db", "demo", "explain", "init", "queries", "score"):
         assert f"\n  {name} " in out
     assert run(capsys, "--version")[1].startswith("rypt, version ")
-
-
-def test_completion(capsys):
-    assert "_RYPT_COMPLETE" in run(capsys, "completion", "zsh")[1]
-    environment = os.environ | {"_RYPT_COMPLETE": "bash_complete", "COMP_WORDS": "rypt sc", "COMP_CWORD": "1"}
-    done = subprocess.run([RYPT], env=environment, capture_output=True, text=True, timeout=180)
-    assert "score" in done.stdout
 
 
 def test_score(capsys, demo_campaign):
