@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,7 @@ MAX_RANKED = 5
 CENT = Decimal("0.01")
 DAY = 24 * 3600
 ANNOTATION = "rypt"  # how a hit of ours begins its RequesterAnnotation
-SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")  # of assignments
-COMMENT = "comment"  # the form field of free text, in all kinds
+SUBMITTED, APPROVED, REJECTED = STATUSES = ("Submitted", "Approved", "Rejected")
 
 
 class Kind(StrEnum):
@@ -150,15 +148,6 @@ class BatchSettings:
         ):
             if not least <= number <= most:
                 raise RyptError(f"expected {name} between {least} and {most}, found {number}")
-
-
-@dataclass(frozen=True, slots=True)
-class IdenticalPair:
-    """Two systems with the same text for a segment: nobody is asked, and it is no comparison (`same_text_note`)."""
-
-    segment: str
-    system_a: str
-    system_b: str
 
 
 def same_text_note(count: int, drawn: int | None = None) -> str:
@@ -297,46 +286,7 @@ class Comparison:
     hit: str = ""
     assignment: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """One worker's ranks of several systems' candidates for one segment: 1 is best, ties are allowed."""
-
-    segment: str
-    systems: tuple[str, ...]
-    ranks: tuple[int, ...]
-    worker: str
-    time: int | None = None
-    hit: str = ""
-    assignment: str = ""
-
-    def __post_init__(self) -> None:
-        if len(self.systems) != len(self.ranks) or not all(1 <= rank <= MAX_RANKED for rank in self.ranks):
-            raise FormatError(
-                f"expected {len(self.systems)} ranks from 1 to {MAX_RANKED}, found {self.ranks}"
-            )
-
-    def comparisons(self) -> list[Comparison]:
-        """Every two systems compared: five of them make ten; slots without a system are left out.
-
-        >>> [str(c.choice) for c in Ranking("7", ("x", "y", "z"), (1, 2, 1), "A1").comparisons()]
-        ['A', 'EQUAL', 'B']
-        """
-        slots = [(system, rank) for system, rank in zip(self.systems, self.ranks, strict=True) if system]
-        return [
-            Comparison(
-                self.segment,
-                a,
-                b,
-                _preferred(first, second),
-                self.worker,
-                self.time,
-                self.hit,
-                self.assignment,
-            )
-            for (a, first), (b, second) in combinations(slots, 2)
-        ]
-
-
-def _preferred(first: int, second: int) -> Choice:
-    return Choice.EQUAL if first == second else Choice.A if first < second else Choice.B
+    @property
+    def preferred(self) -> str:
+        """The better system, or EQUAL."""
+        return {Choice.A: self.system_a, Choice.B: self.system_b}.get(self.choice, "EQUAL")

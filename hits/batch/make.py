@@ -21,8 +21,8 @@ from hits.ranking.readers.files import only_part, read_parts
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.select import select_matches
 from hits.records import Batch, BatchSettings, Kind
+from hits.results.answers import open_results
 from hits.results.numbers import seconds_seen
-from hits.results.opening import open_results
 from hits.results.verdicts import Limits
 from rypt.campaign.folder import Campaign
 from rypt.text import PathLike, RyptError, plural

@@ -9,7 +9,7 @@ import click
 
 from hits.cli.batches import tell_notes
 from hits.cli.shared import FOLDER, MONEY, tell_price
-from rypt.console import FILE, JSON, QUIET, colours_wanted, progress, talk, watcher
+from rypt.console import FILE, JSON, QUIET, colours_wanted, progress, talk
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
@@ -170,30 +170,12 @@ def preferences(
 
 
 @compare.command()
-@click.argument("campaign", type=click.Path(), default=".", metavar="CAMPAIGN|RATINGS")
+@CAMPAIGN
 @picking
 @click.option("--scores", type=FILE, help="The human scores (JSONL) [CAMPAIGN/scores.jsonl].")
 @click.option(
     "--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, if the file is silent."
 )
-@click.option(
-    "--from",
-    "form",
-    type=click.Choice(["mqm", "esa"]),
-    help="RATINGS is such a file: make a campaign of it, or resume, and judge by its scores.",
-)
-@click.option("--reference", "references", multiple=True, metavar="SYSTEM", help="--from: the reference.")
-@click.option(
-    "--references",
-    "reference_files",
-    multiple=True,
-    type=FILE,
-    help="--from: a file with the reference, one line per segment, or TSV or JSONL of ids and texts.",
-)
-@click.option("--folder", type=FOLDER, help="--from: the campaign's folder [named after the file].")
-@click.option("--language", help="--from: the language of the source, such as de, for pages.")
-@click.option("--batches", type=FILE, help="--from esa: the JSON of the batches, for Appraise's CSV.")
-@click.option("--languages", "pair", metavar="SRC-TGT", help="--from esa: take this language pair only.")
 @click.option(
     "--hold-out",
     "way",
@@ -246,13 +228,6 @@ def scores(
     judged_only: tuple[str, ...],
     tokenize: str,
     scores: str | None,
-    form: str | None,
-    references: tuple[str, ...],
-    reference_files: tuple[str, ...],
-    folder: str | None,
-    language: str | None,
-    batches: str | None,
-    pair: str | None,
     seed: int,
     plot: str | None,
     latex: bool,
@@ -262,27 +237,14 @@ def scores(
 ) -> None:
     """Judge metrics' picks by human scores of systems or raters whose judgments are held out.
 
-    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. A public file of ratings is enough: with
-    --from, its campaign is made first.
+    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. `rypt import mqm|esa` makes one of a
+    public file of ratings, whose human translations are never picked.
     """
     from hits.compare.scores import HeldOutScores, compare_by_scores
-    from rypt.ratings.rated_campaign import RatingsFile, folder_of, make_rated_campaign
+    from rypt.ratings.rated_campaign import never_picked
 
     _check_tables(plot, latex=latex, as_json=as_json)
-    ratings = RatingsFile(campaign, form or "mqm", references, reference_files, language, batches, pair)
-    if form is None and ratings != RatingsFile(campaign):
-        raise click.UsageError("--reference, --references, --language, --batches and --languages need --from")
-    if form == "mqm" and (batches or pair):
-        raise click.UsageError("--batches and --languages are for --from esa")
-    if form is not None:
-        if scores is not None:
-            raise click.UsageError("expected --scores or --from, not both")
-        campaign = str(folder or folder_of(ratings.path))
-        made = make_rated_campaign(
-            ratings, campaign, watch=watcher(quiet=quiet), tell=lambda text: talk(text, quiet=quiet)
-        )
-        talk(f"the campaign is in {campaign}; never picked: {', '.join(made.judged_only)}", quiet=quiet)
-        judged_only = tuple(dict.fromkeys((*made.judged_only, *judged_only)))
+    judged_only = tuple(dict.fromkeys((*never_picked(campaign), *judged_only)))
     report = compare_by_scores(
         campaign,
         HeldOutScores(scores or f"{campaign}/scores.jsonl", judged_only=judged_only, **held_out),

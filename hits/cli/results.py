@@ -43,7 +43,7 @@ def import_(
     Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
     """
     from hits.batch.folder import read_batch
-    from hits.results.importing import import_results
+    from hits.results.csv_file import import_results
     from hits.results.jsonl_file import import_answers
 
     names = dict(_renamed(text) for text in rename)

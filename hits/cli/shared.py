@@ -170,9 +170,9 @@ def open_campaign(folder: str) -> "Campaign":
 
 def open_results(folder: str, *, readonly: bool = True) -> "AbstractContextManager[Results]":
     """The results in a campaign's database."""
-    from hits.results import opening
+    from hits.results import answers
 
-    return opening.open_results(folder, readonly=readonly)
+    return answers.open_results(folder, readonly=readonly)
 
 
 def plain(value: Any) -> Any:

@@ -75,7 +75,7 @@ def screen(facts: Facts) -> Iterator[str]:
         ("market", _market_lines(facts)),
         ("collected", _work_lines(facts)),
         ("labels", _label_lines(facts) if facts["labels"] or facts["agreement"]["answers"] else []),
-        ("comparisons", _comparison_lines(facts) if facts["comparisons"] or facts["identical"] else []),
+        ("comparisons", _comparison_lines(facts) if facts["comparisons"] else []),
         ("money", _money_lines(facts)),
     ):
         for i, line in enumerate(lines):
@@ -126,11 +126,9 @@ def _label_lines(facts: Facts) -> Iterator[str]:
 
 def _comparison_lines(facts: Facts) -> Iterator[str]:
     from hits.kinds import KINDS
-    from hits.records import Kind, same_text_note
+    from hits.records import Kind
 
     yield plural(facts["comparisons"], "comparison")
-    if facts["identical"]:
-        yield same_text_note(facts["identical"])
     preferred = {"neither" if name == "EQUAL" else name: count for name, count in facts["preferred"].items()}
     yield "preferred: " + (", ".join(f"{name} {count}" for name, count in preferred.items()) or "-")
     for kind, rules in KINDS.items():

@@ -15,7 +15,7 @@ from hits.compare.preferences import PreferenceReport, read_preferences
 from hits.compare.words import legend
 from hits.payment import MIN_WAGE
 from hits.records import Kind
-from hits.results.opening import open_results
+from hits.results.answers import open_results
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import PickMetric, parse_pick_metric, parse_pick_metrics

@@ -126,16 +126,12 @@ def read_preferences(
     """
     now = {segment: (plain(text), plain(texts[1].get(segment, ""))) for segment, text in texts[0].items()}
     identical = sum(same_text(*pair) for pair in now.values())
-    last: dict[
-        tuple[str, str, tuple[str, str], str], int
-    ] = {}  # 0 for the first, 1 for the second, 2 for neither
-    for (worker, segment, system_a, _, choice), columns in results.comparisons_between(first, second):
+    last: dict[tuple[str, str, tuple[str, str], str], int] = {}  # whom they prefer: first, second, neither
+    for c, columns in results.comparisons_between(first, second):
         reference = "shown" if columns.get("reference", "").strip() else "hidden"
         pair = columns.get("candidate_a", ""), columns.get("candidate_b", "")
-        pair = pair if system_a == first else (pair[1], pair[0])
-        last[reference, segment, pair, worker] = (
-            2 if choice == "EQUAL" else int((choice == "A") != (system_a == first))
-        )
+        pair = pair if c.system_a == first else (pair[1], pair[0])
+        last[reference, c.segment, pair, c.worker] = {first: 0, second: 1}.get(c.preferred, 2)
     conditions = []
     for reference, answers in groupby(sorted(last.items()), key=lambda answer: answer[0][0]):
         segments: dict[str, list[int]] = {}

@@ -5,16 +5,15 @@ from dataclasses import replace
 from hits.compare.preferences import Preferences
 from hits.ranking.data import Comparisons
 from hits.ranking.rank import ComparisonFiles
-from hits.ranking.readers.files import excluded_workers, same_texts
+from hits.ranking.readers.files import excluded_workers
 from hits.simulated import is_simulated
 from rypt.text import RyptError
 
 
 def system_preferences(files: ComparisonFiles, first: str, second: str) -> Preferences:
-    """The comparisons of two systems; databases also know same texts, and who was excluded."""
+    """The comparisons of two systems; databases also know who was excluded."""
     made = preferences_between(files.read(), first, second)
-    identical = len(same_texts(files.paths, first, second) - made.segments.keys())
-    return replace(made, identical=identical, excluded=tuple(excluded_workers(files.paths, first, second)))
+    return replace(made, excluded=tuple(excluded_workers(files.paths, first, second)))
 
 
 def preferences_between(comparisons: Comparisons, first: str, second: str) -> Preferences:

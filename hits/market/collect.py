@@ -4,25 +4,20 @@ collected = collect("batches/1", "market", "campaign")     →  collected.assign
 reviewed = review("results.csv", "market")                 →  reviewed.approved, reviewed.rejected, …
 """
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hits.market.client import AnyMarket, Market, Participant, Record, open_market
 from hits.market.publish import AnyBatch, check_unchanged, opened_batch
-from hits.records import APPROVED, REJECTED, SUBMITTED, Assignment, Batch, Bonus, Item
-from hits.results.answers import Added, Results
+from hits.records import APPROVED, REJECTED, SUBMITTED, Assignment, Batch, Item
+from hits.results.answers import Added, Results, open_results
 from hits.results.csv_file import Decision, batch_facts, format_time, read_decisions
-from hits.results.opening import open_results
 from rypt.campaign.folder import Campaign
 from rypt.text import FormatError, PathLike, RyptError, one_line
 
 WatchItems = Callable[[Iterable[Item]], Iterable[Item]]
-COLLECTED = """
-    SELECT h.id, h.facts, a.status FROM hits AS h JOIN assignments AS a ON a.hit = h.id WHERE h.batch = ?
-"""
 
 
 @dataclass(slots=True)
@@ -71,9 +66,9 @@ def collect_into(
         raise RyptError(f"{folder}: nothing of this batch is published on {market.name}")
     known: dict[str, Counter[str]] = defaultdict(Counter)  # hit → statuses of its collected work
     facts_of: dict[str, Mapping[str, str]] = {}
-    for hit, facts, status in results.db.rows(COLLECTED, batch.settings.id):
+    for hit, facts, status in results.collected(batch.settings.id):
         known[hit][status] += 1
-        facts_of[hit] = json.loads(facts)
+        facts_of[hit] = facts
     total = Collected()
     for item in watch([item for item in batch.items if item.id in hits]):
         hit, record = hits[item.id], records.get(item.id)
@@ -96,10 +91,7 @@ def collect_into(
         total.left_out += tuple(f"item {one.item}: assignment {one.id}: {one.problem}" for one in unread)
         results.add_left_out(unread)
         known[hit].update(one.status for one in work)
-    paid: dict[str, list[Bonus]] = defaultdict(list)
-    for bonus in market.bonuses(hit for hit in hits.values() if known[hit]):
-        paid[bonus.assignment].append(bonus)
-    results.add_bonuses((id, sorted(each, key=lambda bonus: bonus.time or 0)) for id, each in paid.items())
+    results.add_bonuses(market.bonuses(hit for hit in hits.values() if known[hit]))
     total.participants = tuple(market.participants(batch.settings.id))
     return total
 
@@ -123,17 +115,13 @@ def _add(results: Results, work: Sequence[Assignment], total: Added) -> list[Ass
     """Add the work on one hit in one transaction, or one assignment at a time if some cannot be read: these come back."""
     unread = []
     try:
-        done = [results.add(work)]
+        total += results.add(work)
     except FormatError:
-        done = []
         for one in work:
             try:
-                done.append(results.add([one]))
+                total += results.add([one])
             except FormatError as error:
                 unread.append(replace(one, problem=one_line(str(error))))
-    for added in done:
-        for name, count in asdict(added).items():
-            setattr(total, name, getattr(total, name) + count)
     return unread
 
 

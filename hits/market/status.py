@@ -12,8 +12,8 @@ from hits.market.folder import has_market
 from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
 from hits.records import Batch, Progress
+from hits.results.answers import open_results
 from hits.results.numbers import CampaignNumbers, campaign_numbers, comparison_agreement, label_agreement
-from hits.results.opening import open_results
 from rypt.analysis.agreement import Agreement
 from rypt.campaign.folder import Campaign
 from rypt.text import PathLike

@@ -9,12 +9,15 @@ majority is the most probable label, and whatever scores or tunes with a judgmen
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
-from hits.results.dawid_skene import dawid_skene
+import numpy as np
+
+from rypt.analysis.agreement import by_question
+from rypt.arrays import Floats, Ints
 from rypt.campaign.folder import Campaign
 from rypt.csv_rows import write_records
 from rypt.database.exchange import new_database
@@ -25,7 +28,8 @@ from rypt.text import InputError, PathLike, open_output, plural
 
 METHODS = ("majority", "dawid-skene")
 FORMS = ("jsonl", "csv", "db")
-TRUST = 1.0  # right answers that everybody is credited with, see `hits.results.dawid_skene`
+TRUST = 1.0  # right answers that everybody is credited with, see `dawid_skene`
+TINY = 1e-300
 DIGITS = 6  # of a probability; what rounds to nothing is left out of a database
 
 
@@ -51,28 +55,106 @@ class Aggregated:
         return max(self.posterior.values())
 
 
+class Consensus(NamedTuple):
+    """What Dawid and Skene's model says of the questions and of the workers.
+
+    ``posterior`` (questions, labels) is P(true label | all answers). ``confusion`` (workers, labels, labels) is
+    P(answer | true label), the true label first. ``prior`` (labels) is how frequent each true label is.
+    """
+
+    questions: tuple[Hashable, ...]
+    workers: tuple[Hashable, ...]
+    posterior: Floats
+    confusion: Floats
+    prior: Floats
+
+
+def dawid_skene(
+    answers: Iterable[tuple[Hashable, Hashable, Label]],
+    *,
+    smoothing: float = 0.01,
+    trust: float = 0.0,
+    tolerance: float = 1e-6,
+    max_rounds: int = 500,
+) -> Consensus:
+    """Estimate true labels and workers' confusions by expectation maximisation (Dawid and Skene 1979).
+
+    Answers are triples (question, worker, answer); where a worker answers a question twice the last answer counts.
+    Every worker has a table P(answer | true label) and answers independently of the others, given the true label.
+    From posteriors, which start as the shares of the votes, each round takes the prior (their mean) and the tables
+    (expected counts plus ``smoothing`` in every cell, so that nothing is impossible after a few answers), and from
+    these new posteriors, in logarithms. It ends when no posterior moves by more than ``tolerance``.
+
+    ``trust`` adds as many right answers to each label of each worker's table, which otherwise comes from the questions
+    that somebody else answered, too: on others there is nothing to compare with, and without trust such answers drift
+    to whatever label is frequent.
+    """
+    size = len(Label)
+    pseudo = np.full((size, size), smoothing) + trust * np.eye(size)
+    units = by_question(answers)
+    workers = {
+        worker: i for i, worker in enumerate(dict.fromkeys(w for given in units.values() for w in given))
+    }
+    code: dict[Hashable, int] = {label: i for i, label in enumerate(Label)}
+    rows = [(q, workers[w], code[a]) for q, given in enumerate(units.values()) for w, a in given.items()]
+    question, worker, answer = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    posterior = np.zeros((len(units), size))
+    np.add.at(posterior, (question, answer), 1.0)
+    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1.0)
+    confusion, prior = np.zeros((len(workers), size, size)), np.zeros(size)
+    compared = np.bincount(question, minlength=len(units))[question] > (1 if trust else 0)
+    known = question[compared], worker[compared] * size + answer[compared]
+    for _ in range(max_rounds if units else 0):
+        confusion, prior = _tables(posterior, *known, len(workers), pseudo)
+        new = _posteriors(confusion, prior, question, worker, answer)
+        change = float(np.abs(new - posterior).max())
+        posterior = new
+        if change <= tolerance:
+            break
+    return Consensus(tuple(units), tuple(workers), posterior, confusion, prior)
+
+
+def _tables(
+    posterior: Floats, question: Ints, cell: Ints, workers: int, pseudo: Floats
+) -> tuple[Floats, Floats]:
+    """Confusions and prior that fit the posteriors."""
+    size = posterior.shape[1]
+    counts = [
+        np.bincount(cell, weights=posterior[question, true], minlength=workers * size) for true in range(size)
+    ]
+    expected = np.stack([count.reshape(workers, size) for count in counts], axis=1) + pseudo
+    prior = np.maximum(posterior.mean(axis=0), TINY)
+    return expected / expected.sum(axis=2, keepdims=True), prior / prior.sum()
+
+
+def _posteriors(confusion: Floats, prior: Floats, question: Ints, worker: Ints, answer: Ints) -> Floats:
+    """P(true label | answers) of each question."""
+    log_confusion = np.log(confusion)
+    columns = [
+        np.bincount(question, weights=log_confusion[worker, true, answer]) for true in range(len(prior))
+    ]
+    logs = np.log(prior) + np.stack(columns, axis=1)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
 def aggregated(db: JudgmentDatabase, method: str = "majority") -> list[Aggregated]:
     """All keys in the order of the database."""
     check_option("method", method, METHODS)
-    answers = db.counted_answers()
+    answers, sums = db.counted_answers(), db.votes()
     counts = Counter(key for key, _, _ in answers)
-    sums = db.votes()
     severities = {(v.segment, v.span, v.phrase): v.penalty / v.graded for v in sums if v.graded}
     if method == "majority":
-        posteriors = {}
-        for v in sums:
-            votes = dict(zip(Label, (v.yes, v.no, v.not_sure), strict=True))
-            posteriors[v.segment, v.span, v.phrase] = {
-                name: n / sum(votes.values()) for name, n in votes.items()
-            }
+        shares = {(v.segment, v.span, v.phrase): (v.yes, v.no, v.not_sure) for v in sums}
+        rows = {key: [vote / sum(votes) for vote in votes] for key, votes in shares.items()}
     else:
         consensus = dawid_skene(answers, trust=TRUST)
-        rows = dict(zip(consensus.questions, consensus.posterior.tolist(), strict=True))
-        posteriors = {key: dict(zip(consensus.labels, rows[key], strict=True)) for key in counts}
-    return [
-        Aggregated(*key, _decided(posteriors[key]), posteriors[key], counts[key], severities.get(key))
-        for key in sorted(posteriors, key=lambda key: (key[0], key[1], key[2]))
-    ]
+        rows = dict(zip(counts, consensus.posterior.tolist(), strict=True))
+    made = []
+    for key in sorted(rows):
+        posterior = dict(zip(Label, rows[key], strict=True))
+        made.append(Aggregated(*key, _decided(posterior), posterior, counts[key], severities.get(key)))
+    return made
 
 
 def _decided(posterior: Mapping[Label, float]) -> Label:

@@ -1,35 +1,27 @@
 """Answers become judgments and comparisons in the campaign's database, each exactly once.
 
-    Results(db).add(assignments)   →   read_votes(db), results.comparisons()
+    with open_results("campaign", readonly=False) as results:
+        results.add([Assignment(…)])   →   results.db.votes(), results.comparisons()
 
 A judgment's ``origin`` is its hit and its ``source`` is ``hit``; a worker does a hit once, so hit and worker name the
-assignment. Controls never become judgments; their outcome is in a table of its own. Systems with the same text for a
-segment are counted, and left out of comparisons. Everything stays: a later answer of the same worker to the same
-question is what counts, and the judgments of rejected work have weight 0.
+assignment. Controls never become judgments; their outcome is in a table of its own. Everything stays: a later answer
+of the same worker to the same question is what counts, and the judgments of rejected work have weight 0.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from hits.records import (
-    APPROVED,
-    REJECTED,
-    STATUSES,
-    SUBMITTED,
-    Assignment,
-    Bonus,
-    Choice,
-    Comparison,
-    IdenticalPair,
-)
-from hits.results.content import Content, ControlAnswer, understand
+from hits.records import APPROVED, REJECTED, SUBMITTED, Assignment, Bonus, Choice, Comparison
+from hits.results.content import Content, Reply, judgments, read_content
 from hits.results.tables import create_answer_tables
+from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
-from rypt.text import FormatError, is_one_line, plural
+from rypt.text import FormatError, PathLike, is_one_line, plural
 
 DECISIONS = (SUBMITTED, REJECTED, APPROVED)  # of two databases that differ, the later one of these is taken
 HIT_FACTS = (  # what a market says of a hit; the other facts are of an assignment
@@ -60,16 +52,21 @@ class Added:
     controls: int = 0
     unanswered: int = 0
 
+    def __iadd__(self, other: "Added") -> Self:
+        for name in Added.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
 
 class Work(NamedTuple):
-    """One assignment in numbers: ``given`` labels, ``counts`` where its worker is not excluded."""
+    """One assignment in numbers: ``labels`` given, ``counts`` where its worker is not excluded."""
 
     worker: str
     hit: str
     kind: str
     size: int
     seconds: int | None
-    given: int
+    labels: int
     reward: str | None
     places: str | None
     market: str
@@ -80,29 +77,16 @@ class Work(NamedTuple):
     @property
     def answers(self) -> int:
         """Labels given, candidates ranked, or one comparison."""
-        return self.given if self.kind == "label" else self.size
+        return self.labels if self.kind == "label" else self.size
 
 
-class GivenLabel(NamedTuple):
-    """A label as a worker gave it, in a hit or from a file."""
-
-    worker: str
-    segment: str
-    start: int
-    stop: int
-    phrase: str
-    label: str
-    control: int = 0
-
-
-class GivenComparison(NamedTuple):
-    """A comparison as a worker made it."""
-
-    worker: str
-    segment: str
-    system_a: str
-    system_b: str
-    choice: str
+@contextmanager
+def open_results(campaign: Campaign | PathLike, *, readonly: bool = True) -> Iterator["Results"]:
+    """The results of a campaign, given by itself or by its folder."""
+    if not isinstance(campaign, Campaign):
+        campaign = Campaign.open(campaign)
+    with campaign.database(readonly=readonly) as db:
+        yield Results(db)
 
 
 class Results:
@@ -123,118 +107,93 @@ class Results:
 
     def put(self, assignment: Assignment, added: Added) -> None:
         """Inside a transaction: add one assignment, or bring status and facts of a known one up to date."""
-        content = understand(assignment, self.db.case)
+        content = read_content(assignment, self.db.case)
         if self._is_known(assignment):
             added.already += 1
             return
         self._check_place(content)
         self._put_hit(assignment, content)
-        _, facts = split_facts(assignment.facts)
-        id, judgments = assignment.id, content.judgments()
-        self._execute("DELETE FROM left_out WHERE assignment = ?", id)
+        a, (_, facts) = assignment, split_facts(assignment.facts)
+        self._execute("DELETE FROM left_out WHERE assignment = ?", a.id)
         self._execute(
             "INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(
-                id,
-                assignment.hit,
-                assignment.worker,
-                assignment.status,
-                assignment.accepted,
-                assignment.submitted,
-            ),
-            *(assignment.seconds, _json(assignment.fields), _json(facts)),
+            *(a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds),
+            *(_json(a.fields), _json(facts)),
         )
-        self.db.put(judgments)
-        labels = (
-            (
-                id,
-                a.slot,
-                j.segment,
-                *j.span,
-                j.phrase,
-                str(j.label) if a.answered else None,
-                a.control,
-                j.severity,
-            )
-            for a in content.labels
-            for j in (a.judgment,)
-        )
+        given = judgments(assignment, content)
+        self.db.put(given)
         compared = [(c, False) for c in content.comparisons] + [(c, True) for c in content.implied]
         pairs = (
-            (id, number, c.segment, c.system_a, c.system_b, str(c.choice), implied)
+            (a.id, number, c.segment, c.system_a, c.system_b, c.choice, implied)
             for number, (c, implied) in enumerate(compared, start=1)
         )
-        controls = ((id, k.slot, k.kind, k.expected, k.answer, k.passed) for k in content.controls)
-        self._execute_many("INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", labels)
-        self._execute_many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", pairs)
-        self._execute_many("INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)", controls)
+        many = self.db.db.conn.executemany
+        many(
+            "INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((a.id, *label) for label in content.labels),
+        )
+        many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", pairs)
+        many(
+            "INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)",
+            ((a.id, *control) for control in content.controls),
+        )
         added.assignments += 1
-        added.judgments += len(judgments)
+        added.judgments += len(given)
         added.comparisons += len(compared)
         added.controls += len(content.controls)
         added.unanswered += content.unanswered
 
-    def _is_known(self, assignment: Assignment) -> bool:
+    def _is_known(self, a: Assignment) -> bool:
         """Whether it was added before; then it must be the same, and its status and facts may be newer."""
-        a = assignment
-        known = self._rows("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.id)
+        known = self.db.rows("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.id)
         if not known:
-            other = self._rows("SELECT id FROM assignments WHERE hit = ? AND worker = ?", a.hit, a.worker)
+            other = self.db.rows("SELECT id FROM assignments WHERE hit = ? AND worker = ?", a.hit, a.worker)
             if other:
                 raise FormatError(f"worker {a.worker} did hit {a.hit} before, in assignment {other[0][0]}")
             return False
         hit, worker, fields = known[0]
         if (hit, worker, filled(json.loads(fields))) != (a.hit, a.worker, filled(a.fields)):
             raise FormatError(f"assignment {a.id} is there with another hit, worker or answer")
-        of_hit, of_work = split_facts(assignment.facts)
+        of_hit, of_work = split_facts(a.facts)
         self._update_hit(a.hit, of_hit)
         self._update(a.id, a.status, of_work)
         return True
 
     def _check_place(self, content: Content) -> None:
-        for segment, span in {(a.judgment.segment, a.judgment.span) for a in content.labels}:
+        for segment, stop in {(a.segment, a.stop) for a in content.labels}:
             if segment not in self._tokens:
                 self._tokens = {s.id: len(s.tokens) for s in self.db.segments()}
             if segment not in self._tokens:
                 raise FormatError(f"segment {segment!r} is not in the database")
-            if span.stop > (tokens := self._tokens[segment]):
+            if stop > (size := self._tokens[segment]):
+                span = f"{content.labels[0].start}-{stop}"
                 raise FormatError(
-                    f"span {span} is outside segment {segment}, which has {plural(tokens, 'token')}"
+                    f"span {span} is outside segment {segment}, which has {plural(size, 'token')}"
                 )
 
-    def _put_hit(self, assignment: Assignment, content: Content) -> None:
-        a, (facts, _) = assignment, split_facts(assignment.facts)
-        rows = self._rows("SELECT columns FROM hits WHERE id = ?", a.hit)
+    def _put_hit(self, a: Assignment, content: Content) -> None:
+        facts, _ = split_facts(a.facts)
+        rows = self.db.rows("SELECT columns FROM hits WHERE id = ?", a.hit)
         if rows:
-            if filled(json.loads(rows[0][0])) != filled(assignment.columns):
+            if filled(json.loads(rows[0][0])) != filled(a.columns):
                 raise FormatError(f"hit {a.hit} is there with another item")
             self._update_hit(a.hit, facts)
             return
-        item = a.item or assignment.columns.get("item", "")
-        market = assignment.market or ("local" if a.batch else "mturk")
         self._execute(
             "INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(a.hit, a.batch, item, str(content.kind), content.size),
-            *(_json(assignment.columns), _json(facts), market),
+            *(a.hit, a.batch, a.item or a.columns.get("item", ""), str(content.kind), content.size),
+            *(_json(a.columns), _json(facts), a.market or ("local" if a.batch else "mturk")),
         )
 
     def _update_hit(self, hit: str, facts: Mapping[str, str]) -> None:
         """What the market says of a hit may change: it expires, or more assignments are asked for."""
-        ((known,),) = self._rows("SELECT facts FROM hits WHERE id = ?", hit)
+        ((known,),) = self.db.rows("SELECT facts FROM hits WHERE id = ?", hit)
         if (merged := _json({**json.loads(known), **facts})) != known:
             self._execute("UPDATE hits SET facts = ? WHERE id = ?", merged, hit)
 
-    def set_status(self, assignment: str, status: str, facts: Mapping[str, str] | None = None) -> None:
-        """Approve or reject: judgments of rejected work stay and do not count; an approval brings them back."""
-        if status not in STATUSES:
-            raise FormatError(f"expected a status {', '.join(STATUSES)}, found {status!r}")
-        with self.db.writing():
-            if not self._rows("SELECT 1 FROM assignments WHERE id = ?", assignment):
-                raise FormatError(f"assignment {assignment} is not in {self.db.path}")
-            self._update(assignment, status, filled(facts or {}))
-
     def _update(self, assignment: str, status: str, facts: Mapping[str, str]) -> None:
-        rows = self._rows("SELECT hit, worker, status, facts FROM assignments WHERE id = ?", assignment)
+        """Approve or reject: judgments of rejected work stay and do not count; an approval brings them back."""
+        rows = self.db.rows("SELECT hit, worker, status, facts FROM assignments WHERE id = ?", assignment)
         hit, worker, before, known = rows[0]
         status = before if status == SUBMITTED else status  # a file from before the decision does not undo it
         merged = _json({**json.loads(known), **facts})
@@ -242,36 +201,33 @@ class Results:
             sql = "UPDATE assignments SET status = ?, facts = ? WHERE id = ?"
             self._execute(sql, status, merged, assignment)
         if (status == REJECTED) != (before == REJECTED):
-            keys = self._rows(
-                "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND NOT control",
-                assignment,
+            sql = (
+                "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND NOT control"
             )
-            self.db.put_weight(worker, hit, float(status != REJECTED), keys)
+            self.db.put_weight(worker, hit, float(status != REJECTED), self.db.rows(sql, assignment))
 
-    def put_merged(self, assignment: Assignment, paid: Sequence[Bonus], added: Added) -> None:
+    def put_merged(self, a: Assignment, paid: Sequence[Bonus], added: Added) -> None:
         """Inside a transaction: add an assignment of another database, or join what both know of it.
 
         An approval is above a rejection, which can be overturned, and this above no decision; of two texts of one
         fact the one that sorts last stays, and so do the longer payments. So the order of merging does not matter.
         """
-        id = assignment.id
-        rows = self._rows(
+        rows = self.db.rows(
             "SELECT a.status, h.facts, a.facts FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE a.id = ?",
-            id,
+            a.id,
         )
         for status, of_hit, of_work in rows:
-            facts = dict(assignment.facts)
+            facts = dict(a.facts)
             for name, text in {**json.loads(of_hit), **json.loads(of_work)}.items():
                 facts[name] = max(text, facts.get(name, ""))
-            decided = max(assignment.status, status, key=DECISIONS.index)
-            assignment = replace(assignment, status=decided, facts=facts)
-        self.put(assignment, added)
-        if len(paid) > self._rows("SELECT count(*) FROM bonuses WHERE assignment = ?", id)[0][0]:
-            self._put_bonuses(id, paid)
+            a = replace(a, status=max(a.status, status, key=DECISIONS.index), facts=facts)
+        self.put(a, added)
+        if len(paid) > self.db.rows("SELECT count(*) FROM bonuses WHERE assignment = ?", a.id)[0][0]:
+            self._put_bonuses(a.id, paid)
 
     def settle_weights(self) -> None:
         """Inside a transaction: let judgments of rejected work, and of no other, have weight 0."""
-        rows = self._rows("""
+        rows = self.db.rows("""
             SELECT j.worker, j.origin, a.status <> 'Rejected', j.segment, j.start, j.stop, j.phrase
             FROM judgments AS j JOIN assignments AS a ON a.hit = j.origin AND a.worker = j.worker
             WHERE j.source <> 'import' AND j.weight <> (a.status <> 'Rejected')
@@ -279,129 +235,79 @@ class Results:
         for worker, hit, counts, *key in rows:
             self.db.put_weight(worker, hit, float(counts), [key])
 
-    def add_identical(self, batch: str, pairs: Iterable[IdenticalPair]) -> int:
-        """Add the pairs of systems with the same text for a segment; return how many are new."""
-        with self.db.writing():
-            return self.put_identical(batch, pairs)
-
-    def put_identical(self, batch: str, pairs: Iterable[IdenticalPair]) -> int:
-        """The same inside a transaction."""
-        rows = ((batch, pair.segment, *sorted((pair.system_a, pair.system_b))) for pair in pairs)
-        before = self._rows("SELECT count(*) FROM identical")[0][0]
-        self._execute_many("INSERT OR IGNORE INTO identical VALUES (?, ?, ?, ?)", rows)
-        return int(self._rows("SELECT count(*) FROM identical")[0][0] - before)
-
-    def add_bonuses(self, payments: Iterable[tuple[str, Sequence[Bonus]]]) -> None:
-        """Assignments and all bonuses paid for each so far, in the order of payment; others stay as they are."""
-        given = list(payments)
-        if given:
+    def add_bonuses(self, bonuses: Iterable[Bonus]) -> None:
+        """All bonuses paid so far for the assignments that they name; others stay as they are."""
+        paid: dict[str, list[Bonus]] = {}
+        for bonus in sorted(bonuses, key=lambda bonus: bonus.time or 0):
+            paid.setdefault(bonus.assignment, []).append(bonus)
+        if paid:
             with self.db.writing():
-                for assignment, paid in given:
-                    if self._rows("SELECT 1 FROM assignments WHERE id = ?", assignment):
-                        self._put_bonuses(assignment, paid)
+                for assignment, given in paid.items():
+                    if self.db.rows("SELECT 1 FROM assignments WHERE id = ?", assignment):
+                        self._put_bonuses(assignment, given)
 
     def _put_bonuses(self, assignment: str, paid: Sequence[Bonus]) -> None:
         self._execute("DELETE FROM bonuses WHERE assignment = ?", assignment)
         rows = ((assignment, i, str(b.amount), b.reason, b.time) for i, b in enumerate(paid, start=1))
-        self._execute_many("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
+        self.db.db.conn.executemany("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
 
     def add_left_out(self, assignments: Iterable[Assignment]) -> None:
-        """Remember assignments that cannot be read, so that `status` and `workers` name them until they are."""
+        """Remember assignments that cannot be read, so that `status` and `workers` name them until they can."""
         rows = [(a.id, a.hit, a.batch, a.worker, a.status, a.problem) for a in assignments]
         if rows:
             with self.db.writing():
-                self._execute_many("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", rows)
+                self.db.db.conn.executemany("INSERT OR REPLACE INTO left_out VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def left_out(self, batch: str | None = None) -> list[Assignment]:
         """The assignments of a batch, or of all, that cannot be read."""
         sql = "SELECT * FROM left_out WHERE ?1 IS NULL OR batch = ?1 ORDER BY worker, assignment"
         return [
-            Assignment(id, hit, worker, {}, status=status, batch=of_batch, problem=problem)
-            for id, hit, of_batch, worker, status, problem in self._rows(sql, batch)
+            Assignment(id, hit, worker, {}, status=status, batch=name, problem=problem)
+            for id, hit, name, worker, status, problem in self.db.rows(sql, batch)
         ]
 
     def assignments(self, batch: str | None = None) -> Iterator[Assignment]:
         """All assignments in the order in which they were added, of one batch or all; bounded in memory."""
         sql = """
-            SELECT h.batch, h.item, h.columns, h.facts, h.market,
-                a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.fields, a.facts
+            SELECT a.id, a.hit, a.worker, a.fields, a.accepted, a.submitted, a.status,
+                h.batch, h.item, h.columns, h.market, h.facts, a.facts
             FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE ?1 IS NULL OR h.batch = ?1 ORDER BY a.number
         """
         with self.db.errors():
             for row in self.db.db.execute(sql, [batch]):
-                (
-                    batch_id,
-                    item,
-                    columns,
-                    of_hit,
-                    market,
-                    id,
-                    hit,
-                    worker,
-                    status,
-                    accepted,
-                    submitted,
-                    *texts,
-                ) = row
-                fields, of_work = map(json.loads, texts)
-                facts = {**json.loads(of_hit), **of_work}
+                id, hit, worker, fields, accepted, submitted, status, *of_hit, facts = row
+                name, item, columns, market, hit_facts = of_hit
                 yield Assignment(
-                    id,
-                    hit,
-                    worker,
-                    fields,
-                    accepted,
-                    submitted,
-                    status,
-                    batch_id,
-                    item,
-                    json.loads(columns),
-                    facts,
-                    market,
+                    *(id, hit, worker, json.loads(fields), accepted, submitted, status),
+                    *(name, item, json.loads(columns)),
+                    facts={**json.loads(hit_facts), **json.loads(facts)},
+                    market=market,
                 )
 
     def bonuses(self) -> dict[str, list[Bonus]]:
         """The payments for each assignment, in their order."""
         paid: dict[str, list[Bonus]] = {}
-        sql = """
-            SELECT assignment, worker, amount, reason, time FROM bonuses
-            JOIN assignments AS a ON a.id = assignment ORDER BY assignment, bonuses.number
-        """
-        for assignment, worker, amount, reason, time in self._rows(sql):
-            paid.setdefault(assignment, []).append(Bonus(assignment, worker, Decimal(amount), reason, time))
+        rows = self.db.rows("""
+            SELECT b.assignment, a.worker, b.amount, b.reason, b.time
+            FROM bonuses AS b JOIN assignments AS a ON a.id = b.assignment ORDER BY b.assignment, b.number
+        """)
+        for assignment, worker, amount, reason, time in rows:
+            bonus = Bonus(assignment, worker, Decimal(amount), reason, time)
+            paid.setdefault(assignment, []).append(bonus)
         return paid
 
-    def identical(self) -> list[tuple[str, IdenticalPair]]:
-        """All pairs of systems with the same text for a segment, with their batch."""
-        rows = self._rows("SELECT batch, segment, system_a, system_b FROM identical")
-        return [(batch, IdenticalPair(*pair)) for batch, *pair in rows]
+    def comparisons(self, batch: str | None = None, *, asked: bool = False) -> list[Comparison]:
+        """The comparisons that count: the last of each worker on two systems in a segment, of work not rejected.
 
-    def count_identical(self, batch: str | None = None) -> int:
-        """The number of pairs of systems with the same text for a segment, of a batch or all."""
-        sql = "SELECT DISTINCT segment, system_a, system_b FROM identical WHERE ?1 IS NULL OR batch = ?1"
-        return len(self._rows(sql, batch))
-
-    def comparisons(self) -> list[Comparison]:
-        """The comparisons that count: the last of each worker on two systems in a segment, of work not rejected."""
-        rows = self._rows("""
+        With ``asked`` those that follow from equal texts are left out.
+        """
+        sql = """
             SELECT segment, system_a, system_b, choice, worker, time, hit, assignment FROM counted_comparisons
-            ORDER BY arrival, number
-        """)
-        return [Comparison(segment, a, b, Choice(choice), *rest) for segment, a, b, choice, *rest in rows]
-
-    def implied(self) -> set[tuple[str, str, str]]:
-        """The comparisons that follow from equal texts: assignment and the two systems."""
-        return set(self._rows("SELECT assignment, system_a, system_b FROM comparisons WHERE implied"))
-
-    def controls(self) -> list[ControlAnswer]:
-        """The outcome of all controls, in the order in which they came."""
-        rows = self._rows("""
-            SELECT a.worker, c.slot, c.kind, c.expected, c.answer, c.passed
-            FROM controls AS c JOIN assignments AS a ON a.id = c.assignment ORDER BY a.number, c.slot
-        """)
+            WHERE (?1 IS NULL OR batch = ?1) AND NOT (?2 AND implied) ORDER BY arrival, number
+        """
         return [
-            ControlAnswer(worker, slot, kind, expected, answer, bool(passed))
-            for worker, slot, kind, expected, answer, passed in rows
+            Comparison(segment, a, b, Choice(choice), *rest)
+            for segment, a, b, choice, *rest in self.db.rows(sql, batch, asked)
         ]
 
     def work(self, batch: str | None = None) -> list[Work]:
@@ -415,7 +321,51 @@ class Results:
             FROM assignments AS a JOIN hits AS h ON h.id = a.hit
             WHERE ?1 IS NULL OR h.batch = ?1 ORDER BY a.number
         """
-        return [Work(*row) for row in self._rows(sql, batch)]
+        return [Work(*row) for row in self.db.rows(sql, batch)]
+
+    def statuses(self) -> dict[str, str]:
+        """The status of each assignment, also of those that could not be read."""
+        sql = "SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out"
+        return dict(self.db.rows(sql))
+
+    def count_assignments(self) -> dict[str, int]:
+        """The number of assignments of each batch, rejected ones included."""
+        sql = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
+        return dict(self.db.rows(sql))
+
+    def collected(self, batch: str) -> list[tuple[str, dict[str, str], str]]:
+        """Hit, what the market said of it and status of each assignment of a batch."""
+        sql = "SELECT h.id, h.facts, a.status FROM hits AS h JOIN assignments AS a ON a.hit = h.id WHERE h.batch = ?"
+        return [(hit, json.loads(facts), status) for hit, facts, status in self.db.rows(sql, batch)]
+
+    def comparisons_between(self, first: str, second: str) -> list[tuple[Comparison, dict[str, str]]]:
+        """All comparisons of two systems by workers who count, in hits that compare two, with the hits' columns."""
+        sql = """
+            SELECT c.segment, c.system_a, c.system_b, c.choice, a.worker, h.columns
+            FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment JOIN hits AS h ON h.id = a.hit
+            WHERE h.kind = 'comparison' AND a.status <> 'Rejected'
+                AND a.worker NOT IN (SELECT worker FROM excluded_workers)
+                AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
+            ORDER BY ifnull(a.submitted, 0), a.number
+        """
+        return [
+            (Comparison(segment, a, b, Choice(choice), worker), json.loads(columns))
+            for segment, a, b, choice, worker, columns in self.db.rows(sql, first, second)
+        ]
+
+    def workers_between(self, first: str, second: str) -> set[str]:
+        """Everybody who compared two systems, excluded workers too."""
+        sql = """
+            SELECT a.worker FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+            WHERE NOT c.implied
+                AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
+        """
+        return {worker for (worker,) in self.db.rows(sql, first, second)}
+
+    def workers(self) -> set[str]:
+        """Everybody who gave a judgment or did an assignment."""
+        sql = "SELECT worker FROM workers UNION SELECT worker FROM assignments"
+        return {str(worker) for (worker,) in self.db.rows(sql)}
 
     def count_labels(self, batch: str | None = None) -> dict[str | None, int]:
         """How often each label was given to a real question, None for none, in work that counts."""
@@ -425,75 +375,45 @@ class Results:
             WHERE a.status <> 'Rejected' AND NOT l.control AND (?1 IS NULL OR h.batch = ?1)
                 AND a.worker NOT IN (SELECT worker FROM excluded_workers) GROUP BY l.label
         """
-        return dict(self._rows(sql, batch))
+        return dict(self.db.rows(sql, batch))
 
-    def statuses(self) -> dict[str, str]:
-        """The status of each assignment, also of those that could not be read."""
-        return dict(
-            self._rows("SELECT id, status FROM assignments UNION SELECT assignment, status FROM left_out")
-        )
+    def controls(self) -> list[tuple[str, bool]]:
+        """Worker and outcome of all controls that were answered."""
+        rows = self.db.rows("""
+            SELECT a.worker, c.passed FROM controls AS c JOIN assignments AS a ON a.id = c.assignment
+            WHERE c.answer <> '' ORDER BY a.number, c.slot
+        """)
+        return [(worker, bool(passed)) for worker, passed in rows]
 
-    def count_assignments(self) -> dict[str, int]:
-        """The number of assignments of each batch, rejected ones included."""
-        sql = "SELECT h.batch, count(*) FROM assignments AS a JOIN hits AS h ON h.id = a.hit GROUP BY h.batch"
-        return dict(self._rows(sql))
+    def replies(self) -> Iterator[Reply]:
+        """All answers in the order in which they came: labels (controls, too), judgments from files, comparisons.
 
-    def given_labels(self) -> list[GivenLabel]:
-        """All labels given in hits, controls included, the earliest first."""
-        rows = self._rows("""
+        Simulated judgments are left out, and so are comparisons that follow from equal texts.
+        """
+        labels = """
             SELECT a.worker, l.segment, l.start, l.stop, l.phrase, l.label, l.control
             FROM label_answers AS l JOIN assignments AS a ON a.id = l.assignment
             WHERE l.label IS NOT NULL ORDER BY ifnull(a.submitted, 0), a.number, l.slot
-        """)
-        return [GivenLabel(*row) for row in rows]
-
-    def imported_labels(self) -> list[GivenLabel]:
-        """The judgments of people that come from no hit of this database, the earliest first."""
-        rows = self._rows("""
-            SELECT ifnull(time, 0), worker, segment, start, stop, phrase, label FROM judgments
+        """
+        imported = """
+            SELECT worker, segment, start, stop, phrase, label, 0 FROM judgments
             WHERE source <> 'simulation' AND NOT (source = 'hit' AND origin IN (SELECT id FROM hits))
-            ORDER BY segment, start, stop, phrase
-        """)
-        rows.sort(key=lambda row: row[0])
-        return [GivenLabel(*row[1:]) for row in rows]
-
-    def given_comparisons(self) -> list[GivenComparison]:
-        """All comparisons that were asked for, the earliest first."""
-        rows = self._rows("""
+            ORDER BY ifnull(time, 0), segment, start, stop, phrase
+        """
+        for sql in (labels, imported):
+            for worker, segment, start, stop, phrase, label, control in self.db.rows(sql):
+                yield Reply(worker, (segment, start, stop, phrase), label, label, bool(control))
+        compared = self.db.rows("""
             SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice
             FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
             WHERE NOT c.implied ORDER BY ifnull(a.submitted, 0), a.number, c.number
         """)
-        return [GivenComparison(*row) for row in rows]
-
-    def comparisons_between(self, first: str, second: str) -> list[tuple[GivenComparison, dict[str, str]]]:
-        """The comparisons of two systems by workers who count, in hits that compare two, with the hits' columns."""
-        sql = """
-            SELECT a.worker, c.segment, c.system_a, c.system_b, c.choice, h.columns
-            FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment JOIN hits AS h ON h.id = a.hit
-            WHERE h.kind = 'comparison' AND a.status <> 'Rejected'
-                AND a.worker NOT IN (SELECT worker FROM excluded_workers)
-                AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
-            ORDER BY ifnull(a.submitted, 0), a.number
-        """
-        rows = self._rows(sql, first, second)
-        return [(GivenComparison(*row), json.loads(columns)) for *row, columns in rows]
-
-    def workers(self) -> set[str]:
-        """Everybody who gave a judgment or did an assignment."""
-        return {
-            str(worker)
-            for (worker,) in self._rows("SELECT worker FROM workers UNION SELECT worker FROM assignments")
-        }
-
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        return self.db.rows(sql, *values)
+        for worker, segment, a, b, choice in compared:
+            preferred = Comparison(segment, a, b, Choice(choice), worker).preferred
+            yield Reply(worker, (segment, *sorted((a, b))), preferred, choice)
 
     def _execute(self, sql: str, *values: Any) -> None:
         self.db.db.execute(sql, values)
-
-    def _execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self.db.db.conn.executemany(sql, rows)
 
 
 def split_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import NamedTuple
 
 from hits.kinds import kind_of, parse_ranking_control, same_systems
 from hits.records import (
@@ -15,7 +16,6 @@ from hits.records import (
     Comparison,
     ControlKind,
     Kind,
-    Ranking,
 )
 from hits.simulated import is_simulated
 from rypt.records import Judgment, Label, Span, parse_label
@@ -25,21 +25,36 @@ from rypt.texts.phrases import phrase_key
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@+-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelAnswer:
-    """A worker's label of one alternative, None if left blank; ``control`` if the answer was known."""
+class LabelAnswer(NamedTuple):
+    """The label of one alternative, None if left blank; a ``control`` becomes no judgment."""
 
     slot: int
-    judgment: Judgment
-    answered: bool
+    segment: str
+    start: int
+    stop: int
+    phrase: str
+    label: Label | None
     control: bool
+    severity: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ControlAnswer:
-    """The outcome of a control; an ``answer`` left out is empty and not passed."""
+class Reply(NamedTuple):
+    """One answer to one question by one worker, as the reports on workers see it.
+
+    ``answer`` says what is meant (a label, the better system), ``shown`` what was clicked (a label, a side). A
+    ``control`` says nothing about agreement with others, for it was made or chosen to be clear.
+    """
 
     worker: str
+    question: tuple[object, ...]
+    answer: str
+    shown: str
+    control: bool = False
+
+
+class ControlAnswer(NamedTuple):
+    """The outcome of a control; an ``answer`` left out is empty and not passed."""
+
     slot: int
     kind: str
     expected: str
@@ -49,30 +64,21 @@ class ControlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The parsed content of an assignment.
+    """The parsed content of an assignment: ``size`` questions, of which some are ``unanswered``.
 
     ``implied`` comparisons are those of systems that the page did not show because their text was another's.
     """
 
     kind: Kind
     size: int
+    unanswered: int
     labels: tuple[LabelAnswer, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
-    controls: tuple[ControlAnswer, ...] = ()
-    unanswered: int = 0
     implied: tuple[Comparison, ...] = ()
-
-    def judgments(self) -> list[Judgment]:
-        """The labels that are no controls; of two on one key the one further down the page."""
-        last = {
-            (a.judgment.segment, a.judgment.span, a.judgment.phrase): a.judgment
-            for a in self.labels
-            if a.answered and not a.control
-        }
-        return list(last.values())
+    controls: tuple[ControlAnswer, ...] = ()
 
 
-def understand(assignment: Assignment, case: str = "lower") -> Content:
+def read_content(assignment: Assignment, case: str = "lower") -> Content:
     """Read the form's fields by the item's columns; what cannot be read is a `FormatError`.
 
     Phrases become keys of a database with this ``case``.
@@ -88,103 +94,113 @@ def understand(assignment: Assignment, case: str = "lower") -> Content:
     return READERS[kind](assignment, case)
 
 
+def judgments(assignment: Assignment, content: Content) -> list[Judgment]:
+    """The labels that are no controls; of two on one key the one further down the page."""
+    source = "simulation" if is_simulated(assignment.worker) else "hit"
+    weight = float(assignment.status != REJECTED)
+    last = {
+        (a.segment, a.start, a.stop, a.phrase): Judgment(
+            a.segment,
+            Span(a.start, a.stop),
+            a.phrase,
+            a.label,
+            assignment.worker,
+            assignment.hit,
+            source,
+            assignment.submitted,
+            weight,
+            a.severity,
+        )
+        for a in content.labels
+        if a.label is not None and not a.control
+    }
+    return list(last.values())
+
+
+def replies(worker: str, content: Content) -> list[Reply]:
+    """The answers of a page for the reports on workers; comparisons that follow from equal texts are left out."""
+    labels = [
+        Reply(worker, (a.segment, a.start, a.stop, a.phrase), a.label, a.label, a.control)
+        for a in content.labels
+        if a.label is not None
+    ]
+    return labels + [
+        Reply(worker, (c.segment, *sorted((c.system_a, c.system_b))), c.preferred, c.choice)
+        for c in content.comparisons
+    ]
+
+
 def _read_labels(assignment: Assignment, case: str) -> Content:
     columns = assignment.columns
     span = _span(columns)
     labels: list[LabelAnswer] = []
     controls: list[ControlAnswer] = []
-    source = "simulation" if is_simulated(assignment.worker) else "hit"
     for slot in range(1, MAX_ALTERNATIVES + 1):
-        phrase, given = columns.get(f"phrase_{slot}", ""), assignment.fields.get(f"label_{slot}", "").strip()
+        phrase, text = columns.get(f"phrase_{slot}", ""), assignment.fields.get(f"label_{slot}", "").strip()
         if not phrase:
             continue
-        label, severity = parse_label(given or "NOT_SURE")
+        label, severity = parse_label(text) if text else (None, None)
         expected = columns.get(f"control_{slot}", "")
-        judgment = Judgment(
-            columns["segment"],
-            span,
-            phrase_key(phrase, case),
-            label,
-            assignment.worker,
-            assignment.hit,
-            source,
-            assignment.submitted,
-            float(assignment.status != REJECTED),
-            severity,
-        )
-        labels.append(LabelAnswer(slot, judgment, bool(given), bool(expected)))
+        key = columns["segment"], *span, phrase_key(phrase, case)
+        labels.append(LabelAnswer(slot, *key, label, bool(expected), severity))
         if expected:
-            right = bool(given) and label == Label.parse(expected)
+            passed = label is Label.parse(expected)
             kind = columns.get(f"control_kind_{slot}") or ControlKind.REPEAT
-            controls.append(
-                ControlAnswer(assignment.worker, slot, kind, expected, str(label) if given else "", right)
-            )
-    blank = sum(not label.answered for label in labels)
-    return Content(Kind.LABEL, len(labels), tuple(labels), controls=tuple(controls), unanswered=blank)
+            controls.append(ControlAnswer(slot, kind, expected, str(label or ""), passed))
+    blank = sum(a.label is None for a in labels)
+    return Content(Kind.LABEL, len(labels), blank, labels=tuple(labels), controls=tuple(controls))
 
 
 def _read_comparison(assignment: Assignment, case: str) -> Content:
     columns = assignment.columns
-    given = assignment.fields.get("choice", "").strip().upper()
-    if given not in ("", *Choice):
-        raise FormatError(f"expected a choice A, B or EQUAL, found {given!r}")
+    choice = assignment.fields.get("choice", "").strip().upper()
+    if choice not in ("", *Choice):
+        raise FormatError(f"expected a choice A, B or EQUAL, found {choice!r}")
     if expected := columns.get("control", ""):
         kind = columns.get("control_kind") or ControlKind.REPEAT
-        control = ControlAnswer(assignment.worker, 1, kind, expected, given, given == expected)
-        return Content(Kind.COMPARISON, 1, controls=(control,), unanswered=int(not given))
+        control = ControlAnswer(1, kind, expected, choice, choice == expected)
+        return Content(Kind.COMPARISON, 1, int(not choice), controls=(control,))
     a, b = columns["system_a"], columns["system_b"]
-    if not given or not a or not b:
-        return Content(Kind.COMPARISON, 1, unanswered=int(not given))
-    made = Comparison(
-        columns["segment"],
-        a,
-        b,
-        Choice(given),
-        assignment.worker,
-        assignment.submitted,
-        assignment.hit,
-        assignment.id,
-    )
-    return Content(Kind.COMPARISON, 1, comparisons=(made,))
+    made = (_comparison(assignment, a, b, Choice(choice)),) if choice and a and b else ()
+    return Content(Kind.COMPARISON, 1, int(not choice), comparisons=made)
+
+
+def _comparison(assignment: Assignment, a: str, b: str, choice: Choice) -> Comparison:
+    of = assignment
+    return Comparison(of.columns["segment"], a, b, choice, of.worker, of.submitted, of.hit, of.id)
 
 
 def _read_ranking(assignment: Assignment, case: str) -> Content:
     """A ranking's comparisons; slots left blank are left out, and so is the pair that is a control.
 
-    A system with the text of a slot has the slot's rank.
+    A system with the text of a slot has the slot's rank. A slot without a system was made for a control.
     """
     columns = assignment.columns
     slots = [
         i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")
     ]
     ranks = {slot: rank for slot in slots if (rank := _rank(assignment.fields.get(f"rank_{slot}", "")))}
-    controls, pair = _ranking_control(columns, ranks, assignment.worker)
-    ranking = Ranking(
-        columns["segment"],
-        tuple(str(slot) if columns.get(f"system_{slot}") else "" for slot in ranks),
-        tuple(ranks.values()),
-        assignment.worker,
-        assignment.submitted,
-        assignment.hit,
-        assignment.id,
-    )
-    groups = {str(slot): (columns.get(f"system_{slot}", ""), *same_systems(columns, slot)) for slot in slots}
+    controls, pair = _ranking_control(columns, ranks)
+    groups = {
+        slot: (system, *same_systems(columns, slot))
+        for slot in ranks
+        if (system := columns.get(f"system_{slot}"))
+    }
     made: list[Comparison] = []
     implied: list[Comparison] = []
-    for c in ranking.comparisons():
-        if {int(c.system_a), int(c.system_b)} == pair:
+    for first, second in combinations(groups, 2):
+        if {first, second} == pair:
             continue
-        shown, *rest = product(groups[c.system_a], groups[c.system_b])
-        made.append(replace(c, system_a=shown[0], system_b=shown[1]))
-        implied += [replace(c, system_a=a, system_b=b) for a, b in rest]
+        better, worse = ranks[first] < ranks[second], ranks[first] > ranks[second]
+        choice = Choice.A if better else Choice.B if worse else Choice.EQUAL
+        shown, *rest = (
+            _comparison(assignment, a, b, choice) for a, b in product(groups[first], groups[second])
+        )
+        made.append(shown)
+        implied += rest
     blank = len(slots) - len(ranks)
     return Content(
-        Kind.RANKING,
-        len(slots),
-        comparisons=tuple(made),
-        controls=controls,
-        unanswered=blank,
-        implied=tuple(implied),
+        Kind.RANKING, len(slots), blank, comparisons=tuple(made), implied=tuple(implied), controls=controls
     )
 
 
@@ -197,7 +213,7 @@ def _rank(text: str) -> int | None:
 
 
 def _ranking_control(
-    columns: Mapping[str, str], ranks: Mapping[int, int], worker: str
+    columns: Mapping[str, str], ranks: Mapping[int, int]
 ) -> tuple[tuple[ControlAnswer, ...], set[int]]:
     """The outcome of the pair whose order is known, and its two slots."""
     expected = columns.get("control", "")
@@ -205,21 +221,21 @@ def _ranking_control(
         return (), set()
     relation, first, second = parse_ranking_control(expected)
     a, b = ranks.get(first), ranks.get(second)
-    passed = a is not None and b is not None and (a < b if relation == "better" else a == b)
-    answer = f"{a} {b}" if a is not None and b is not None else ""
     kind = columns.get("control_kind") or ControlKind.REPEAT
-    return (ControlAnswer(worker, 1, kind, expected, answer, passed),), {first, second}
+    if a is None or b is None:
+        return (ControlAnswer(1, kind, expected, "", False),), {first, second}
+    passed = a < b if relation == "better" else a == b
+    return (ControlAnswer(1, kind, expected, f"{a} {b}", passed),), {first, second}
 
 
 def _span(columns: Mapping[str, str]) -> Span:
     """``start`` and ``stop``, or ``first`` and ``last`` (included) as other people's batches may have."""
 
     def whole(name: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", columns.get(name, "")):
-            raise FormatError(
-                f"expected a whole number in the column {name}, found {columns.get(name, '')!r}"
-            )
-        return int(columns[name])
+        text = columns.get(name, "")
+        if not re.fullmatch(r"[0-9]{1,9}", text):
+            raise FormatError(f"expected a whole number in the column {name}, found {text!r}")
+        return int(text)
 
     if columns.get("start", "") == "" and columns.get("first"):
         span = Span.inclusive(whole("first"), whole("last"))

@@ -9,31 +9,21 @@ Cells that spreadsheets would take for formulas are written so that they are not
 
 import csv
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TextIO
 
 from hits.records import SUBMITTED, Assignment, Batch, Item, parse_annotation
-from hits.results.answers import Results
+from hits.results.answers import HIT_FACTS, Added, Results
 from rypt.csv_rows import csv_rows, neutralize, restore
 from rypt.text import FormatError, InputError, PathLike, open_binary_input
 
 SITE_COLUMNS = (
     "HITId",
-    "HITTypeId",
-    "Title",
-    "Description",
-    "Keywords",
-    "Reward",
-    "CreationTime",
-    "MaxAssignments",
-    "RequesterAnnotation",
-    "AssignmentDurationInSeconds",
-    "AutoApprovalDelayInSeconds",
-    "Expiration",
-    "NumberOfSimilarHITs",
-    "LifetimeInSeconds",
+    *HIT_FACTS,
     "AssignmentId",
     "WorkerId",
     "AssignmentStatus",
@@ -49,35 +39,14 @@ SITE_COLUMNS = (
     "Last7DaysApprovalRate",
 )
 NEEDED_OF_BATCH = (
-    "HITId",
-    "AssignmentId",
-    "WorkerId",
-    "AssignmentStatus",
+    *("HITId", "AssignmentId", "WorkerId", "AssignmentStatus"),
     "AcceptTime",
     "SubmitTime",
     "Answer.*",
 )
 NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
-OWN = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
 REVIEW = ("Approve", "Reject")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-SITE_TIME = re.compile(
-    rf"(?:{'|'.join(DAYS)}) ({'|'.join(MONTHS)}) ([0-9]{{1,2}}) "
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2}) ([A-Z]{3,4}) ([0-9]{4})"
-)
-ZONES = {
-    "UTC": 0,
-    "GMT": 0,
-    "EDT": -4,
-    "EST": -5,
-    "CDT": -5,
-    "CST": -6,
-    "MDT": -6,
-    "MST": -7,
-    "PDT": -7,
-    "PST": -8,
-}
+SITE_TIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([0-9]{1,2}) ([0-9:]{8}) ([A-Z]{3,4}) ([0-9]{4})")
 Row = dict[str, str]
 
 
@@ -101,23 +70,17 @@ def parse_time(text: str) -> int | None:
         return None
     try:
         if match := SITE_TIME.fullmatch(text):
-            month, day, hour, minute, second, zone, year = match.groups()
-            moment = datetime(
-                int(year),
-                MONTHS.index(month) + 1,
-                int(day),
-                int(hour),
-                int(minute),
-                int(second),
-                tzinfo=timezone(timedelta(hours=ZONES[zone])),
-            )
+            month, day, clock, zone, year = match.groups()
+            moment = parsedate_to_datetime(f"{day} {month} {year} {clock} {zone}")
+            if moment.tzinfo is None:
+                raise ValueError
         elif re.fullmatch(r"[0-9]{1,11}", text):
             moment = datetime.fromtimestamp(int(text), UTC)
         else:
             moment = datetime.fromisoformat(text)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return int(moment.timestamp())
-    except (ValueError, KeyError, OverflowError):
+    except (ValueError, OverflowError):
         raise FormatError(f"expected a time like Mon Sep 21 10:11:12 PDT 2009, found {text!r}") from None
 
 
@@ -129,9 +92,8 @@ def format_time(seconds: int | None) -> str:
     """
     if seconds is None:
         return ""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    clock = f"{moment:%H:%M:%S}"
-    return f"{DAYS[moment.weekday()]} {MONTHS[moment.month - 1]} {moment.day:02} {clock} UTC {moment.year:04}"
+    weekday, month, day, clock, year = time.asctime(time.gmtime(seconds)).split()
+    return f"{weekday} {month} {int(day):02} {clock} UTC {year:>04}"
 
 
 def read_rows(
@@ -142,25 +104,19 @@ def read_rows(
     ``needed`` columns that end in ``*`` are met by any that begin so. ``rename`` maps a file's own columns to ours
     (``Input.sentence`` → ``Input.segment``). A row that repeats an assignment is refused.
     """
-    records = _records(path)
+    records = ((line, cells) for line, cells in csv_rows(path, _lines(path), strict=True) if cells)
     line, names = next(records, (1, []))
     header = _header(path, line, names, needed, rename or {})
     seen: dict[str, int] = {}
     for line, cells in records:
         if len(cells) != len(header):
             raise InputError(path, line, f"expected {len(header)} cells, found {len(cells)}")
-        row = dict(zip(header, cells, strict=True))
+        row = {name: restore(text) for name, text in zip(header, cells, strict=True)}
         first = seen.setdefault(row["AssignmentId"], line)
         if first != line:
-            raise InputError(
-                path, line, f"assignment {row['AssignmentId']} is there already, in line {first}"
-            )
-        yield line, {name: restore(text) for name, text in row.items()}
-
-
-def _records(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells, blank lines left out; line ends inside quotation marks stay as they are."""
-    yield from ((line, cells) for line, cells in csv_rows(path, _lines(path), strict=True) if cells)
+            message = f"assignment {row['AssignmentId']} is there already, in line {first}"
+            raise InputError(path, line, message)
+        yield line, row
 
 
 def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
@@ -184,14 +140,8 @@ def _header(
     if missing := [name for name in rename if name not in names]:
         raise InputError(path, line, f"expected the columns to rename, {', '.join(missing)}")
     header = [rename.get(name, name) for name in names]
-    missing = [
-        name
-        for name in needed
-        if not (
-            any(given.startswith(name[:-1]) for given in header) if name.endswith("*") else name in header
-        )
-    ]
-    if missing:
+    present = {*header, *(re.sub(r"\..*", ".*", name) for name in header)}
+    if missing := [name for name in needed if name not in present]:
         raise InputError(path, line, f"expected the columns of a results CSV; missing: {', '.join(missing)}")
     if twice := sorted({name for name in header if header.count(name) > 1}):
         raise InputError(path, line, f"expected each column once, found more of {', '.join(twice)}")
@@ -214,13 +164,62 @@ def _assignment(row: Row) -> Assignment:
     columns = {name.removeprefix("Input."): text for name, text in row.items() if name.startswith("Input.")}
     fields = {name.removeprefix("Answer."): text for name, text in row.items() if name.startswith("Answer.")}
     batch, item = parse_annotation(row.get("RequesterAnnotation", "")) or ("", columns.get("item", ""))
-    accepted, submitted = parse_time(row["AcceptTime"]), parse_time(row["SubmitTime"])
-    facts = {name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in OWN}
-    status, ids = (
-        row["AssignmentStatus"].strip() or SUBMITTED,
-        (row["AssignmentId"], row["HITId"], row["WorkerId"]),
+    return Assignment(
+        id=row["AssignmentId"],
+        hit=row["HITId"],
+        worker=row["WorkerId"],
+        fields=fields,
+        accepted=parse_time(row["AcceptTime"]),
+        submitted=parse_time(row["SubmitTime"]),
+        status=row["AssignmentStatus"].strip() or SUBMITTED,
+        batch=batch,
+        item=item,
+        columns=columns,
+        facts={name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in NEEDED_OF_BATCH[:4]},
     )
-    return Assignment(*ids, fields, accepted, submitted, status, batch, item, columns, facts)
+
+
+def import_results(
+    results: Results,
+    path: PathLike,
+    *,
+    rename: Mapping[str, str] | None = None,
+    batch: Batch | None = None,
+    market: str = "",
+) -> Added:
+    """Add all assignments of a file in one transaction: a row that cannot be taken stops it, and nothing is changed.
+
+    A ``batch`` says what its rows mean: the file needs no ``Input.*`` beside ``Input.item`` or our annotation, and what
+    it has of them must be the batch's. ``market`` is where the work was done (`hits.records.Assignment`).
+    """
+    added = Added()
+    items = {item.id: item for item in batch.items} if batch else {}
+    with results.db.writing():
+        needed = NEEDED_OF_BATCH if batch else NEEDED
+        for line, assignment in read_assignments(path, rename=rename, needed=needed):
+            try:
+                known = completed(assignment, batch, items) if batch else assignment
+                results.put(replace(known, market=market), added)
+            except FormatError as error:
+                raise InputError(path, line, str(error)) from None
+    return added
+
+
+def completed(a: Assignment, batch: Batch, items: Mapping[str, Item]) -> Assignment:
+    """The assignment with what its batch knows: the item's columns, title, reward and so on where the row has none."""
+    if a.batch not in ("", batch.settings.id):
+        raise FormatError(f"expected a hit of the batch {batch.settings.id}, found one of {a.batch}")
+    if not a.item:
+        raise FormatError("expected an item, in Input.item or the annotation")
+    item = items.get(a.item)
+    if item is None:
+        raise FormatError(f"item {a.item!r} is not in the batch")
+    for name, text in a.columns.items():
+        known = item.columns.get(name, "")
+        if text and known != text:
+            raise FormatError(f"expected Input.{name} as in the batch, {known[:40]!r}, found {text[:40]!r}")
+    facts = {**batch_facts(batch, item), **a.facts}
+    return replace(a, batch=batch.settings.id, columns=item.columns, facts=facts)
 
 
 def export_results(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
@@ -233,20 +232,18 @@ def export_results(results: Results, stream: TextIO, *, batch: str | None = None
     return write_rows(stream, list(columns), list(fields), map(results_row, results.assignments(batch)))
 
 
-def results_row(assignment: Assignment) -> Row:
+def results_row(a: Assignment) -> Row:
     """An assignment as a row: site columns, ``Input.*`` and ``Answer.*``."""
-    a = assignment
     row = {name: a.facts.get(name, "") for name in SITE_COLUMNS}
     row |= {"HITId": a.hit, "AssignmentId": a.id, "WorkerId": a.worker, "AssignmentStatus": a.status}
-    seconds = assignment.seconds
     computed = {
         "AcceptTime": format_time(a.accepted),
         "SubmitTime": format_time(a.submitted),
-        "WorkTimeInSeconds": "" if seconds is None else str(seconds),
+        "WorkTimeInSeconds": "" if a.seconds is None else str(a.seconds),
         "RequesterAnnotation": f"rypt:{a.batch}:{a.item}" if a.batch else "",
     }
     row |= {name: row[name] or text for name, text in computed.items()}
-    row |= {f"Input.{name}": text for name, text in assignment.columns.items()}
+    row |= {f"Input.{name}": text for name, text in a.columns.items()}
     return row | {f"Answer.{name}": text for name, text in a.fields.items()}
 
 

@@ -1,4 +1,4 @@
-"""All that hits brought back as JSONL: assignments with their payments, and pairs of systems with the same text.
+"""All that hits brought back as JSONL: assignments with their payments.
 
     export_answers(results, stream)   →   import_answers(Results(another), "answers.jsonl")
 
@@ -10,7 +10,7 @@ import json
 from decimal import Decimal
 from typing import Any, TextIO
 
-from hits.records import Assignment, Bonus, IdenticalPair
+from hits.records import Assignment, Bonus
 from hits.results.answers import Added, Results
 from rypt.options import money
 from rypt.records import Record
@@ -22,16 +22,9 @@ def export_answers(results: Results, stream: TextIO, *, batch: str | None = None
     """Write the assignments of a batch, or all, in the order in which they came; return the number of records."""
     with results.db.snapshot():
         paid = results.bonuses()
-        records = [
-            assignment_record(assignment, paid.get(assignment.id, []))
-            for assignment in results.assignments(batch)
-        ]
-        for name, pair in results.identical():
-            if batch in (None, name):
-                systems = {"system_a": pair.system_a, "system_b": pair.system_b}
-                records.append({"identical": pair.segment, "batch": name, **systems})
-        for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        records = [assignment_record(a, paid.get(a.id, [])) for a in results.assignments(batch)]
+    for record in records:
+        stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     return len(records)
 
 
@@ -42,21 +35,11 @@ def import_answers(results: Results, path: PathLike) -> Added:
         for line, text in read_lines(path):
             try:
                 if text.strip():
-                    _put(results, parse_json(text), added)
+                    results.put_merged(*assignment_from_record(parse_json(text)), added)
             except FormatError as error:
                 raise InputError(path, line, str(error)) from None
         results.settle_weights()
     return added
-
-
-def _put(results: Results, record: Any, added: Added) -> None:
-    if not isinstance(record, dict) or not {"assignment", "identical"} & record.keys():
-        raise FormatError("expected an assignment or a pair with the same text")
-    if "identical" in record:
-        pair = IdenticalPair(*(_text(record, name) for name in ("identical", "system_a", "system_b")))
-        results.put_identical(_text(record, "batch"), [pair])
-    else:
-        results.put_merged(*assignment_from_record(record), added)
 
 
 def assignment_record(a: Assignment, paid: list[Bonus]) -> dict[str, Any]:
@@ -78,21 +61,20 @@ def assignment_record(a: Assignment, paid: list[Bonus]) -> dict[str, Any]:
     }
 
 
-def assignment_from_record(record: Record) -> tuple[Assignment, list[Bonus]]:
+def assignment_from_record(record: Any) -> tuple[Assignment, list[Bonus]]:
     """Read one assignment and what was paid for it."""
-    names = ("batch", "item", "hit", "assignment", "worker")
-    batch, item, hit, name, worker = (_text(record, name) for name in names)
-    times = _seconds(record, "accepted"), _seconds(record, "submitted")
-    fields, columns, facts = _texts(record, "fields"), _texts(record, "columns"), _texts(record, "facts")
+    if not isinstance(record, dict) or "assignment" not in record:
+        raise FormatError("expected an assignment")
     paid = record.get("bonuses", [])
     if not isinstance(paid, list) or not all(isinstance(each, dict) for each in paid):
         raise FormatError("expected a list of payments in the field bonuses")
-    bonuses = [
-        Bonus(name, worker, _amount(each), _text(each, "reason"), _seconds(each, "time")) for each in paid
-    ]
-    status, market = _text(record, "status"), _text(record, "market")
-    made = Assignment(name, hit, worker, fields, *times, status, batch, item, columns, facts, market)
-    return made, bonuses
+    names = ("assignment", "hit", "worker", "status", "batch", "item")
+    id, hit, worker, status, batch, item = (_text(record, name) for name in names)
+    fields, columns, facts = (_texts(record, name) for name in ("fields", "columns", "facts"))
+    times = _seconds(record, "accepted"), _seconds(record, "submitted")
+    market = _text(record, "market")
+    made = Assignment(id, hit, worker, fields, *times, status, batch, item, columns, facts, market)
+    return made, [Bonus(id, worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid]
 
 
 def _text(record: Record, name: str) -> str:

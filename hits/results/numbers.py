@@ -13,7 +13,7 @@ from decimal import ROUND_UP, Decimal
 from math import nan
 
 from hits.payment import fees_of
-from hits.records import CENT, Choice, Comparison, Kind
+from hits.records import APPROVED, CENT, REJECTED, SUBMITTED, Kind
 from hits.results.answers import Results, Work
 from rypt.analysis.agreement import Agreement, agreement
 
@@ -30,7 +30,6 @@ class Cost:
 
     @property
     def total(self) -> Decimal:
-        """The total."""
         return self.rewards + self.bonuses + self.fees
 
 
@@ -68,7 +67,6 @@ class CampaignNumbers:
     cost_per_label: Decimal | None
     wage: Decimal | None
     comparisons: int
-    identical: int
     cost_per_comparison: Decimal | None
     preferred: dict[str, int]
     left_out: int = 0
@@ -78,25 +76,25 @@ class CampaignNumbers:
 def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignNumbers:
     """The numbers of a batch, or of all."""
     every = results.work(batch)
-    work = [w for w in every if w.status != "Rejected"]
+    work = [w for w in every if w.status != REJECTED]
     counted = [w for w in work if w.counts]
     sizes = {w.hit: w.size for w in work if w.kind == Kind.LABEL}
     labels = Counter(results.count_labels(batch))
     asked, unanswered = labels.total(), labels.pop(None, 0)
     seconds = _seconds(counted)
+    timed = seconds.get(Kind.LABEL, (0, 0))
     cost, label_cost = spent(work), spent(w for w in work if w.kind == Kind.LABEL)
     comparison_cost = spent(w for w in work if w.kind in (Kind.COMPARISON, Kind.RANKING))
     fees = cost.fees.quantize(CENT, ROUND_UP)
     hours = sum(w.seconds or 0 for w in work) / 3600
-    compared = asked_comparisons(results, {w.hit for w in counted})
+    compared = results.comparisons(batch, asked=True)
     left_out = results.left_out(batch)
-    meant = ({Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL") for c in compared)
     return CampaignNumbers(
         hits=len({w.hit for w in work}),
         assignments=len(work),
-        approved=sum(w.status == "Approved" for w in work),
+        approved=sum(w.status == APPROVED for w in work),
         rejected=len(every) - len(work),
-        waiting=sum(w.status == "Submitted" for w in work),
+        waiting=sum(w.status == SUBMITTED for w in work),
         workers=len({w.worker for w in work}),
         excluded_workers=len({w.worker for w in work if not w.counts}),
         alternatives_per_hit=sum(sizes.values()) / len(sizes) if sizes else nan,
@@ -107,19 +105,18 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
         not_sure=(labels["NOT_SURE"] + unanswered) / asked if asked else nan,
         hours=hours,
         seconds={kind: total / count for kind, (total, count) in seconds.items()},
-        labels_per_hour=_an_hour(seconds.get("label")),
+        labels_per_hour=3600 * timed[1] / timed[0] if timed[0] else nan,
         rewards=cost.rewards,
         fees=fees,
         bonuses=cost.bonuses,
         cost=cost.rewards + cost.bonuses + fees,
-        cost_per_label=_each(label_cost.total, asked - unanswered),
+        cost_per_label=label_cost.total / (asked - unanswered) if asked > unanswered else None,
         wage=(cost.rewards + cost.bonuses) / Decimal(hours) if hours else None,
         comparisons=len(compared),
-        identical=results.count_identical(batch),
-        cost_per_comparison=_each(comparison_cost.total, len(compared)),
-        preferred=dict(Counter(meant).most_common()),
+        cost_per_comparison=comparison_cost.total / len(compared) if compared else None,
+        preferred=dict(Counter(c.preferred for c in compared).most_common()),
         left_out=len(left_out),
-        left_out_waiting=sum(row.status == "Submitted" for row in left_out),
+        left_out_waiting=sum(a.status == SUBMITTED for a in left_out),
     )
 
 
@@ -140,7 +137,7 @@ def spent(work: Iterable[Work]) -> Cost:
 
 def seconds_seen(results: Results, kind: Kind) -> Decimal | None:
     """The mean seconds per answer of a kind; None until enough were timed."""
-    counted = [w for w in results.work() if w.counts and w.status != "Rejected"]
+    counted = [w for w in results.work() if w.counts and w.status != REJECTED]
     total, count = _seconds(counted).get(str(kind), (0, 0))
     return round(Decimal(total) / count, 3) if count >= FEWEST_TIMED else None
 
@@ -155,29 +152,6 @@ def _seconds(work: Iterable[Work]) -> dict[str, tuple[int, int]]:
     return timed
 
 
-def _an_hour(timed: tuple[int, int] | None) -> float:
-    return 3600 * timed[1] / timed[0] if timed and timed[0] else nan
-
-
-def _each(cost: Decimal, count: int) -> Decimal | None:
-    return cost / count if count else None
-
-
-def asked_comparisons(results: Results, hits: Iterable[str] | None = None) -> list[Comparison]:
-    """The comparisons that count and that people made, those that follow from equal texts left out.
-
-    With ``hits`` only those made in these.
-    """
-    implied = results.implied()
-    wanted = None if hits is None else set(hits)
-    return [
-        c
-        for c in results.comparisons()
-        if (c.hit if wanted is None else c.hit in wanted)
-        and (c.assignment, c.system_a, c.system_b) not in implied
-    ]
-
-
 def label_agreement(results: Results, batch: str | None = None) -> Agreement:
     """How far people agree on labels that count, of a batch or all in the database, without simulated ones."""
     hits = None if batch is None else {w.hit for w in results.work(batch)}
@@ -186,12 +160,7 @@ def label_agreement(results: Results, batch: str | None = None) -> Agreement:
 
 def comparison_agreement(results: Results, batch: str | None = None) -> Agreement:
     """The same of comparisons: the better system, or neither, of two on a segment."""
-    compared = asked_comparisons(results, (w.hit for w in results.work(batch)))
+    compared = results.comparisons(batch, asked=True)
     return agreement(
-        (
-            (c.segment, *sorted((c.system_a, c.system_b))),
-            c.worker,
-            {Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, "EQUAL"),
-        )
-        for c in compared
+        ((c.segment, *sorted((c.system_a, c.system_b))), c.worker, c.preferred) for c in compared
     )

@@ -3,236 +3,214 @@
     worker_reports("campaign")   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 %…",)), …]
 
 A verdict is advice: it lists the reasons against a worker in words. All limits are in
-`hits.results.verdicts.Limits`.
+`hits.results.verdicts.Limits`. Answers are columns of numbers here, for there may be millions of them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
 from math import nan
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from hits.records import Choice
-from hits.results.answers import Results
-from hits.results.content import ControlAnswer
+import numpy as np
+
+from hits.results.answers import Results, open_results
+from hits.results.content import Reply
 from hits.results.verdicts import Limits, Share, WorkerReport, judged
+from rypt.arrays import Ints
+from rypt.campaign.folder import Campaign
 from rypt.records import Label
 from rypt.text import PathLike
 
-if TYPE_CHECKING:
-    from rypt.campaign.folder import Campaign
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One answer to one question by one worker.
-
-    ``answer`` says what is meant (a label, the better system), ``shown`` what was clicked (a label, a side). A
-    ``control`` says nothing about agreement with others, for it was made or chosen to be clear.
-    """
-
-    worker: str
-    question: tuple[str, ...]
-    answer: str
-    shown: str
-    control: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How long a worker took for an assignment and how many answers it has."""
-
-    worker: str
-    seconds: int | None
-    answers: int
+Effort = tuple[str, int | None, int]  # of an assignment: worker, seconds if they are known, and answers
 
 
 def worker_reports(
-    campaign: "Campaign | PathLike | Results", limits: Limits | None = None
+    campaign: Campaign | PathLike | Results, limits: Limits | None = None
 ) -> list[WorkerReport]:
     """How each worker does: all workers of a campaign, those with most answers first.
 
     ``campaign`` may be its folder, or open results; ``limits`` are the thresholds of the verdicts.
     """
-    if isinstance(campaign, Results):
-        from hits.results.reply_columns import column_reports
-
-        return column_reports(campaign, limits or Limits())
-    from rypt.campaign.folder import Campaign
-
-    opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
-    with opened.database() as db:
-        return worker_reports(Results(db), limits)
-
-
-def read_replies(results: Results) -> list[Reply]:
-    """All answers in the order in which they came: labels (controls, too), comparisons, and judgments from files.
-
-    Simulated judgments are left out, and so are comparisons that follow from equal texts.
-    """
-    labels = [*results.given_labels(), *results.imported_labels()]
-    replies = [
-        Reply(
-            given.worker,
-            (given.segment, f"{given.start}-{given.stop}", given.phrase),
-            given.label,
-            given.label,
-            bool(given.control),
-        )
-        for given in labels
-    ]
-    for worker, segment, a, b, choice in results.given_comparisons():
-        meant = {Choice.A: a, Choice.B: b}.get(Choice(choice), choice)
-        replies.append(Reply(worker, (segment, *sorted((a, b))), meant, choice))
-    return replies
-
-
-def read_efforts(results: Results) -> list[Effort]:
-    """Each assignment's time and its number of answers: labels given, candidates ranked, or one comparison."""
-    return [Effort(work.worker, work.seconds, work.answers) for work in results.work()]
+    if not isinstance(campaign, Results):
+        with open_results(campaign) as results:
+            return worker_reports(results, limits)
+    return reports(
+        campaign.replies(),
+        ((work.worker, work.seconds, work.answers) for work in campaign.work()),
+        campaign.controls(),
+        campaign.db.excluded(),
+        limits or Limits(),
+        Counter(a.worker for a in campaign.left_out()),
+    )
 
 
 def reports(
-    replies: Sequence[Reply],
+    replies: Iterable[Reply],
     efforts: Iterable[Effort],
-    controls: Iterable[ControlAnswer],
-    excluded: Iterable[str],
+    controls: Iterable[tuple[str, bool]],
+    excluded: Collection[str],
     limits: Limits,
     unread: Mapping[str, int] = MappingProxyType({}),
 ) -> list[WorkerReport]:
-    """Reports from plain records; ``unread`` counts the assignments of each worker that cannot be read.
+    """Reports on all workers, those with most answers first.
 
-    Excluded workers have reports, and are not among the others with whom workers are compared.
+    ``controls`` are worker and outcome of those that were answered; ``unread`` counts the assignments of each worker
+    that cannot be read. Excluded workers have reports, and are not among the others with whom workers are compared.
     """
-    of_worker: dict[str, list[Reply]] = defaultdict(list)
-    for reply in replies:
-        of_worker[reply.worker].append(reply)
-    paces: dict[str, list[Effort]] = defaultdict(list)
-    for effort in efforts:
-        paces[effort.worker].append(effort)
+    columns = _Replies(replies, excluded)
+    assignments: Counter[str] = Counter()
+    paces: dict[str, list[float]] = defaultdict(list)
+    for worker, seconds, answers in efforts:
+        assignments[worker] += 1
+        if seconds is not None and answers:
+            paces[worker].append(seconds / answers)
     outcomes: dict[str, list[bool]] = defaultdict(list)
-    for control in controls:
-        if control.answer:
-            outcomes[control.worker].append(control.passed)
-    left_out = set(excluded)
-    others = Others(reply for reply in replies if reply.worker not in left_out)
-    made = [
-        _report(worker, of_worker[worker], paces[worker], outcomes[worker], others, worker in left_out)
-        for worker in dict.fromkeys([*of_worker, *paces, *outcomes, *unread])
-    ]
-    made = [replace(report, unread=unread.get(report.worker, 0)) for report in made]
-    typical = typical_agreement(made, limits)
-    return sorted(
-        (judged(report, typical, limits) for report in made),
-        key=lambda report: (-report.answers, report.worker),
-    )
+    for worker, passed in controls:
+        outcomes[worker].append(passed)
+    agreement, chance, repeats = columns.agreement(), columns.chance(), columns.repeats()
+    made = []
+    for worker in dict.fromkeys([*columns.workers, *assignments, *outcomes, *unread]):
+        rows = columns.rows.get(worker, np.empty(0, np.int64))
+        shown = Counter(columns.shown[rows].tolist())
+        top = max(shown, key=lambda answer: shown[answer], default=-1)
+        shares = {columns.answers[answer]: count / len(rows) for answer, count in shown.items()}
+        made.append(
+            WorkerReport(
+                worker=worker,
+                answers=len(rows),
+                assignments=assignments[worker],
+                seconds=median(paces[worker]) if paces[worker] else nan,
+                shares=dict(sorted(shares.items())),
+                controls=Share(sum(outcomes[worker]), len(outcomes[worker])),
+                agreement=agreement.get(worker, Share(0, 0)),
+                chance=chance.get(worker, nan),
+                repeats=repeats.get(worker, Share(0, 0)),
+                top=columns.answers[top] if shown else "",
+                expected=columns.expected(worker, rows, top) if shown else nan,
+                longest_run=_longest_run(columns.shown[rows]),
+                excluded=worker in excluded,
+                unread=unread.get(worker, 0),
+            )
+        )
+    enough = [r.agreement.value for r in made if r.agreement.of >= limits.answers and not r.excluded]
+    typical = median(enough) if enough else nan
+    judged_reports = [judged(report, typical, limits) for report in made]
+    return sorted(judged_reports, key=lambda report: (-report.answers, report.worker))
 
 
-class Others:
-    """What all who count said, to be asked what all but one said. The last answer of a worker to a question counts."""
+class _Codes(dict[object, int]):
+    """Numbers things in the order in which they come."""
 
-    def __init__(self, replies: Iterable[Reply]) -> None:
-        self.given: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
-        self.shown: Counter[str] = Counter()
-        self.shown_to: dict[str, Counter[str]] = defaultdict(Counter)
-        for reply in replies:
-            self.shown[reply.shown] += 1
-            self.shown_to[reply.worker][reply.shown] += 1
-            self.given[reply.question][reply.worker] = reply.answer
+    def __missing__(self, thing: object) -> int:
+        self[thing] = number = len(self)
+        return number
 
-    def answers(self, question: tuple[str, ...], worker: str) -> Counter[str]:
-        """The answers to a question that are not this worker's."""
-        return Counter(answer for other, answer in self.given[question].items() if other != worker)
 
-    def majority(self, question: tuple[str, ...], worker: str) -> str | None:
-        """The most frequent of them; None when there is none or two are as frequent."""
-        ranked = self.answers(question, worker).most_common(2)
-        if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-            return None
-        return ranked[0][0]
+class _Replies:
+    """Columns of replies: codes of workers, questions, what is meant and what was clicked.
 
-    def expected(self, worker: str, replies: Sequence[Reply], shown: str) -> float:
-        """How often the others click ``shown``: a label, to these questions; a side, which is random, anywhere."""
-        mine = self.shown_to[worker]
-        rest = self.shown.total() - mine.total()
-        if not rest:
+    ``others`` has for each reply how many of the other workers who count gave each answer to its question, their last
+    one; ``meaning`` says for each question which answers these are.
+    """
+
+    def __init__(self, replies: Iterable[Reply], excluded: Collection[str]) -> None:
+        workers, questions, answers = _Codes(), _Codes(), _Codes()
+        rows = [
+            (workers[r.worker], questions[r.question], answers[r.answer], answers[r.shown], r.control)
+            for r in replies
+        ]
+        table = np.array(rows, np.int64).reshape(-1, 5).T
+        self.worker, self.question, self.answer, self.shown, control = table
+        self.workers, self.answers = [str(name) for name in workers], [str(answer) for answer in answers]
+        self.real = np.flatnonzero(control == 0)
+        order = np.argsort(self.worker, kind="stable")
+        bounds = np.searchsorted(self.worker[order], np.arange(1, len(workers)))
+        self.rows = dict(zip(self.workers, np.split(order, bounds), strict=False))
+        pairs, pair = np.unique(self.question * len(answers) + self.answer, return_inverse=True)
+        of_question, answer = np.divmod(pairs, max(1, len(answers)))
+        slot = np.arange(len(pairs)) - np.searchsorted(of_question, of_question)
+        shape = len(questions), 2 + int(slot.max(initial=0))
+        self.meaning = np.full(shape, -1)
+        self.meaning[of_question, slot] = answer
+        slots = slot[pair.reshape(-1)]
+        self.place = self.question * len(workers) + self.worker
+        last = _last(self.place)
+        counts = np.array([name not in excluded for name in self.workers], np.bool_)[self.worker]
+        counted = np.unique(last[counts])
+        votes = np.zeros(shape, np.int64)
+        np.add.at(votes, (self.question[counted], slots[counted]), 1)
+        self.others = votes[self.question]
+        self.others[np.arange(len(rows)), slots[last]] -= counts
+        self.clicks = np.bincount(self.shown[counts], minlength=len(answers))
+        self.excluded = excluded
+        last = np.unique(self.real[_last(self.place[self.real])])
+        ranked = np.sort(self.others[last], axis=1)
+        self.compared = last[ranked[:, -1] > ranked[:, -2]]  # replies to which the others have a majority
+        self.majority = self.meaning[self.question[self.compared], self.others[self.compared].argmax(axis=1)]
+
+    def agreement(self) -> dict[str, Share]:
+        """How often each worker agrees with the majority of the others."""
+        same = self.answer[self.compared] == self.majority
+        return self._shares(self.worker[self.compared], same)
+
+    def chance(self) -> dict[str, float]:
+        """How often each worker would agree with that majority by chance."""
+        size = len(self.answers)
+        mine, theirs = (
+            np.bincount(
+                self.worker[self.compared] * size + answers, minlength=len(self.workers) * size
+            ).reshape(-1, max(1, size))
+            for answers in (self.answer[self.compared], self.majority)
+        )
+        totals = mine.sum(axis=1).tolist()
+        products = (mine * theirs).sum(axis=1).tolist()
+        return {
+            name: product / total**2 if total else nan
+            for name, product, total in zip(self.workers, products, totals, strict=True)
+        }
+
+    def repeats(self) -> dict[str, Share]:
+        """How often a question that came again got the same answer as the time before."""
+        order = np.argsort(self.place, kind="stable")
+        again = np.flatnonzero(self.place[order][1:] == self.place[order][:-1])
+        now, before = order[again + 1], order[again]
+        return self._shares(self.worker[now], self.answer[now] == self.answer[before])
+
+    def _shares(self, workers: Ints, right: Ints) -> dict[str, Share]:
+        of = np.bincount(workers, minlength=len(self.workers)).tolist()
+        hits = np.bincount(workers[right], minlength=len(self.workers)).tolist()
+        return {name: Share(*counts) for name, *counts in zip(self.workers, hits, of, strict=True)}
+
+    def expected(self, worker: str, rows: Ints, top: int) -> float:
+        """How often the others do as the worker does most: a label, to the same questions; a side, anywhere.
+
+        The others' share on a question has two more votes as they are everywhere, for there may be none.
+        """
+        clicks = self.clicks
+        if worker not in self.excluded:
+            clicks = clicks - np.bincount(self.shown[rows], minlength=len(self.answers))
+        if not clicks.sum():
             return nan
-        overall = (self.shown[shown] - mine[shown]) / rest
-        if shown not in Label.__members__:
+        overall = float(clicks[top] / clicks.sum())
+        if self.answers[top] not in Label.__members__:
             return overall
-        return sum(self._share(reply, worker, shown, overall) for reply in replies) / len(replies)
-
-    def _share(self, reply: Reply, worker: str, shown: str, overall: float) -> float:
-        """The others' share on one question; with two more votes as they are everywhere, for there may be none."""
-        votes = self.answers(reply.question, worker)
-        return (votes[shown] + 2 * overall) / (votes.total() + 2)
+        others = self.others[rows]
+        votes = np.where(self.meaning[self.question[rows]] == top, others, 0).sum(axis=1)
+        shares = (votes + 2 * overall) / (others.sum(axis=1) + 2)
+        return float(np.cumsum(shares)[-1]) / len(rows)
 
 
-def _report(
-    worker: str,
-    replies: Sequence[Reply],
-    paces: Sequence[Effort],
-    outcomes: Sequence[bool],
-    others: Others,
-    excluded: bool,
-) -> WorkerReport:
-    shown = Counter(reply.shown for reply in replies)
-    top = shown.most_common(1)[0][0] if shown else ""
-    agreement, chance = _agreement(worker, replies, others)
-    timed = [
-        effort.seconds / effort.answers for effort in paces if effort.seconds is not None and effort.answers
-    ]
-    return WorkerReport(
-        worker=worker,
-        answers=len(replies),
-        assignments=len(paces),
-        seconds=median(timed) if timed else nan,
-        shares={name: count / len(replies) for name, count in sorted(shown.items())},
-        controls=Share(sum(outcomes), len(outcomes)),
-        agreement=agreement,
-        chance=chance,
-        repeats=_repeats(replies),
-        top=top,
-        expected=others.expected(worker, replies, top) if replies else nan,
-        longest_run=_longest_run([reply.shown for reply in replies]),
-        excluded=excluded,
-    )
+def _last(places: Ints) -> Ints:
+    """For each number of a row the index at which it stands last."""
+    _, codes = np.unique(places, return_inverse=True)
+    last = np.zeros(len(places), np.int64)
+    last[codes] = np.arange(len(places))
+    return last[codes]
 
 
-def _agreement(worker: str, replies: Iterable[Reply], others: Others) -> tuple[Share, float]:
-    """Agreement with the majority of the others, and how much there would be by chance."""
-    last = {reply.question: reply.answer for reply in replies if not reply.control}
-    pairs = [
-        (answer, wanted) for q, answer in last.items() if (wanted := others.majority(q, worker)) is not None
-    ]
-    mine, theirs = Counter(answer for answer, _ in pairs), Counter(wanted for _, wanted in pairs)
-    chance = sum(count * theirs[answer] for answer, count in mine.items()) / len(pairs) ** 2 if pairs else nan
-    return Share(sum(answer == wanted for answer, wanted in pairs), len(pairs)), chance
-
-
-def _repeats(replies: Iterable[Reply]) -> Share:
-    """How often a question that came again got the same answer as the time before."""
-    before: dict[tuple[str, ...], str] = {}
-    same = again = 0
-    for reply in replies:
-        if reply.question in before:
-            again += 1
-            same += before[reply.question] == reply.answer
-        before[reply.question] = reply.answer
-    return Share(same, again)
-
-
-def _longest_run(answers: Sequence[str]) -> int:
-    longest = run = 0
-    for i, answer in enumerate(answers):
-        run = run + 1 if i and answers[i - 1] == answer else 1
-        longest = max(longest, run)
-    return longest
-
-
-def typical_agreement(made: Iterable[WorkerReport], limits: Limits) -> float:
-    """The median worker's agreement with the others, of those who count and have enough answers, or NaN."""
-    known = [r.agreement.value for r in made if r.agreement.of >= limits.answers and not r.excluded]
-    return median(known) if known else nan
+def _longest_run(shown: Ints) -> int:
+    if not len(shown):
+        return 0
+    breaks = np.flatnonzero(np.concatenate(([True], shown[1:] != shown[:-1], [True])))
+    return int(np.diff(breaks).max())

@@ -6,7 +6,6 @@
 ``comparisons``    two systems compared; ``implied`` where one was not shown, its text being another's
 ``controls``       the outcome of every control
 ``bonuses``        what was paid for an assignment besides the reward
-``identical``      two systems with the same text for a segment, which nobody was asked about
 ``left_out``       assignments that cannot be read
 
 The view ``counted_comparisons`` has the comparisons that count: of each worker the last one of two systems on a
@@ -92,15 +91,6 @@ TABLES = (
     ) WITHOUT ROWID
     """,
     """
-    CREATE TABLE identical (
-        batch TEXT NOT NULL,
-        segment TEXT NOT NULL,
-        system_a TEXT NOT NULL,
-        system_b TEXT NOT NULL,
-        PRIMARY KEY (batch, segment, system_a, system_b)
-    ) WITHOUT ROWID
-    """,
-    """
     CREATE TABLE left_out (
         assignment TEXT PRIMARY KEY,
         hit TEXT NOT NULL,
@@ -113,15 +103,16 @@ TABLES = (
     """
     CREATE VIEW counted_comparisons AS
     WITH given AS (
-        SELECT c.*, a.hit, a.worker, a.submitted, a.number AS arrival,
+        SELECT c.*, a.hit, h.batch, a.worker, a.submitted, a.number AS arrival,
             row_number() OVER (
                 PARTITION BY a.worker, c.segment, min(c.system_a, c.system_b), max(c.system_a, c.system_b)
                 ORDER BY ifnull(a.submitted, 0) DESC, a.hit DESC, a.id DESC, c.number DESC
             ) AS age
-        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment
+        FROM comparisons AS c JOIN assignments AS a ON a.id = c.assignment JOIN hits AS h ON h.id = a.hit
         WHERE a.status <> 'Rejected' AND a.worker NOT IN (SELECT worker FROM excluded_workers)
     )
-    SELECT segment, system_a, system_b, choice, worker, submitted AS time, hit, assignment, arrival, number
+    SELECT segment, system_a, system_b, choice, worker, submitted AS time, hit, batch, assignment, implied,
+        arrival, number
     FROM given WHERE age = 1
     """,
 )

@@ -75,26 +75,21 @@ def bonus_payments(
 ) -> list[Bonus]:
     """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
 
-    ``paid`` says what a worker got as bonuses with an assignment so far.
+    ``paid`` says what a worker got as bonuses with an assignment so far. Workers with
+    few answers are not included.
     """
+    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
+    earned: dict[str, list[tuple[str, Decimal]]] = {}
+    for a in results.assignments():
+        if a.worker in good and a.status != REJECTED:
+            earned.setdefault(a.worker, []).append((a.id, _reward(a.facts.get("Reward", "0"))))
     payments = []
-    for worker, work in _earned(results, reports).items():
+    for worker, work in earned.items():
         due = sum((reward for _, reward in work), Decimal(0)) * share
-        due -= sum((paid(worker, assignment) for assignment, _ in work), Decimal(0))
+        due -= sum((paid(worker, id) for id, _ in work), Decimal(0))
         if due.quantize(CENT) > 0:
             payments.append(Bonus(work[-1][0], worker, due.quantize(CENT)))
     return payments
-
-
-def _earned(results: Results, reports: Iterable[WorkerReport]) -> dict[str, list[tuple[str, Decimal]]]:
-    """The assignments of each good worker and their rewards; workers with few answers are not included."""
-    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
-    earned: dict[str, list[tuple[str, Decimal]]] = {}
-    for assignment in results.assignments():
-        if assignment.worker in good and assignment.status != REJECTED:
-            reward = _reward(assignment.facts.get("Reward", "0"))
-            earned.setdefault(assignment.worker, []).append((assignment.id, reward))
-    return earned
 
 
 def _reward(text: str) -> Decimal:

@@ -203,7 +203,7 @@ class _Import:
     def take(self, line: int, record: dict[str, Any]) -> None:
         """Add what a record says."""
         try:
-            if "label" in record or not {"text", "excluded", "assignment", "identical"} & record.keys():
+            if "label" in record or not {"text", "excluded", "assignment"} & record.keys():
                 self._take_judgment(self._with_defaults(record))
             elif "text" in record:
                 segment = segment_from_record(record)

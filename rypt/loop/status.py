@@ -18,7 +18,7 @@ from hits.batch.folder import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
 from hits.records import Batch, Kind
 from hits.results.answers import Results
-from hits.results.numbers import asked_comparisons, campaign_numbers, spent
+from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import krippendorff_alpha
@@ -306,7 +306,7 @@ def _labels(
 
 
 def _compared(results: Results) -> Compared | None:
-    compared = asked_comparisons(results)
+    compared = results.comparisons(asked=True)
     if not compared:
         return None
     workers = {c.worker for c in compared}

@@ -56,11 +56,12 @@ class RatingImport:
     systems: int = 0
     unmatched: Counter[str] = field(default_factory=Counter)
     unknown_severities: Counter[str] = field(default_factory=Counter)
-    repairs: dict[str, int] | None = None
+    repairs: Repairs | None = None
     scores: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         counts = {each.name: getattr(self, each.name) for each in fields(self)}
+        counts["repairs"] = (self.repairs and self.repairs.counts) or None
         return {name: count for name, count in counts.items() if count is not None}
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class RatingImport:
             f"{plural(count, 'error')} of the unknown severity {name!r}, not counted"
             for name, count in self.unknown_severities.most_common()
         ]
-        return "\n  ".join(lines)
+        return "\n".join(["\n  ".join(lines), *(self.repairs.summary() if self.repairs else ())])
 
 
 def import_ratings(
@@ -97,7 +98,7 @@ def import_ratings(
 
     Ratings that were imported with another policy are refused: both labels of a constituent would be votes.
     """
-    result = RatingImport(str(path), len(ratings), repairs=repairs.counts or None if repairs else None)
+    result = RatingImport(str(path), len(ratings), repairs=repairs)
     with (
         nullcontext() if scores is None else open_output(scores) as stream,
         nullcontext() if repairs_file is None else open_output(repairs_file) as list_of_repairs,

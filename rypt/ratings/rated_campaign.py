@@ -1,20 +1,19 @@
-"""A campaign from one file of ratings: texts, trees, links, judgments and scores, each step made once.
+"""``rypt import mqm|esa``: a file of ratings into a campaign, which is made of the file where there is none.
 
-    rated = make_rated_campaign(RatingsFile("mqm_ted_ende.tsv", references=("ref",)), "ted")
-    rated.campaign, rated.scores, rated.judged_only        # what rypt compare scores needs
+    import_ratings_file(RatingsFile("mqm_ted_ende.tsv.gz", references=("ref",)), "ted")
 
-    FOLDER/made_from.json     the file and the options it was made from
+    FOLDER/made_from.json     the file and the options that the campaign was made of
     FOLDER/texts              source.jsonl, systems, references, documents.jsonl (`rypt.ratings.texts`)
     FOLDER/prepared           trees and links (`rypt.campaign.create`)
     FOLDER/rypt.toml          the campaign, with judgments.db
-    FOLDER/scores.jsonl       the raters' scores, written last
+    FOLDER/scores.jsonl       the raters' scores, for `rypt compare scores` and `rypt rank`
 
-Each step writes its files whole or not at all, so a folder whose making was interrupted is finished by the next call.
+Each step writes its files whole or not at all, so that what was interrupted is finished by the next call.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,9 @@ from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import SETTINGS, Languages
 from rypt.options import check_option
 from rypt.ratings.esa import of_languages, read_esa
-from rypt.ratings.importing import import_ratings
+from rypt.ratings.importing import RatingImport, import_ratings
 from rypt.ratings.mqm import read_mqm
-from rypt.ratings.rating import Rating, Repairs
+from rypt.ratings.rating import Policy, Rating, Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, collect_texts, human_systems
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import list_name
@@ -35,11 +34,12 @@ from rypt.texts.tokenizer import choose_segmenter
 FORMS = {"mqm": "lower", "esa": "higher"}  # which scores are better
 MADE_FROM, TEXTS, SCORES = "made_from.json", "texts", "scores.jsonl"
 Tell = Callable[[str], None]
+DEFAULT_POLICY = Policy()
 
 
 @dataclass(frozen=True, slots=True)
 class RatingsFile:
-    """A file of ratings, and how it becomes a campaign.
+    """A file of ratings, and what a campaign is made of it with.
 
     ``form`` is ``mqm`` or ``esa``; ``batches`` and the language ``pair`` are for ESA (`rypt.ratings.esa`).
     ``references`` names human translations among the systems, ``reference_files`` files of others
@@ -57,6 +57,10 @@ class RatingsFile:
     @property
     def reference_names(self) -> list[str]:
         return [*self.references, *map(list_name, self.reference_files)]
+
+    @property
+    def is_for_new_campaign(self) -> bool:
+        return bool(self.references or self.reference_files or self.language)
 
     def record(self) -> dict[str, Any]:
         """Everything that a campaign made from it depends on, as ``made_from.json`` has it."""
@@ -78,94 +82,106 @@ class RatingsFile:
         return ratings if self.pair is None else of_languages(self.path, ratings, self.pair)
 
 
-@dataclass(frozen=True, slots=True)
-class RatedCampaign:
-    """A campaign with judgments, the file of the raters' scores, and the human translations, never to be picked."""
+def import_ratings_file(
+    file: RatingsFile,
+    folder: PathLike,
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    only_raters: Collection[str] = (),
+    excluded_raters: Collection[str] = (),
+    scores: PathLike | None = None,
+    strict: bool = False,
+    repairs_file: PathLike | None = None,
+    watch: Watch = unwatched,
+    tell: Tell = lambda message: None,
+) -> RatingImport:
+    """Import a file into the campaign in a folder; where there is none, make it of the file's texts first.
 
-    campaign: Campaign
-    scores: Path
-    judged_only: tuple[str, ...]
-
-
-def folder_of(path: PathLike) -> Path:
-    """Where the campaign of a file of ratings is made by default: here, called like the file.
-
-    >>> str(folder_of("data/mqm_ted_ende.tsv.gz"))
-    'mqm_ted_ende-campaign'
-    """
-    name = Path(path).name.removesuffix(".gz")
-    return Path(f"{Path(name).stem or name}-campaign")
-
-
-def make_rated_campaign(
-    file: RatingsFile, folder: PathLike, *, watch: Watch = unwatched, tell: Tell = lambda message: None
-) -> RatedCampaign:
-    """Make a campaign of a file of ratings, or finish one that was begun; one that is complete is opened.
-
-    A folder made from another file or with other options is refused. ``tell`` is called with a message for each step.
+    ``scores`` is where the raters' scores go, by default scores.jsonl in the folder. ``strict`` refuses the file at its
+    first mistake. ``tell`` is called with a message for each step.
     """
     check_option("form", file.form, tuple(FORMS))
-    target = Path(folder)
-    texts_folder, scores = target / TEXTS, target / SCORES
-    is_new = _check_folder(target, file)
-    if is_new or not scores.exists():
-        tell(f"reading {file.path}")
-        repairs = Repairs(file.path)
-        ratings = file.read(repairs, watch)
-        _check_references(file, ratings)
-        if is_new:
-            target.mkdir(parents=True, exist_ok=True)
-            with open_output(target / MADE_FROM) as stream:
-                json.dump(file.record(), stream, ensure_ascii=False, indent=1)
-        if repairs.items:
-            tell("\n".join(["mended or left out (rypt import --repairs lists them):", *repairs.summary()]))
-        if not texts_folder.exists():
-            texts = collect_texts(
-                file.path,
-                ratings,
-                references=file.references,
-                reference_files=file.reference_files,
-                repairs=Repairs(file.path),
-                segmenter=choose_segmenter(),
-            )
-            texts.write(texts_folder)
-            tell(texts.summary(texts_folder))
-        if not (target / SETTINGS).exists():
-            create_campaign(
-                target,
-                source=texts_folder / SOURCE,
-                nbest=[texts_folder / SYSTEMS],
-                references=[texts_folder / REFERENCES / f"{name}.txt" for name in file.reference_names],
-                languages=Languages(file.language) if file.language else None,
-                tokens="keep",
-                watch=watch,
-                tell=tell,
-            )
-        tell("importing judgments")
-        campaign = Campaign.open(target, watch)
-        tell(str(import_ratings(campaign, file.path, ratings, scores=scores, better=FORMS[file.form])))
-    systems = [list_name(path) for path in sorted((texts_folder / SYSTEMS).iterdir())]
-    judged_only = human_systems(systems, file.references)
-    return RatedCampaign(Campaign.open(target, watch), scores, judged_only)
+    target, repairs = Path(folder), Repairs(file.path, strict)
+    is_made = _is_made(target, file)
+    ratings = file.read(repairs, watch)
+    if not is_made:
+        _make_campaign(file, target, ratings, repairs, watch, tell)
+    return import_ratings(
+        Campaign.open(target, watch),
+        file.path,
+        ratings,
+        policy,
+        only_raters=only_raters,
+        excluded_raters=excluded_raters,
+        scores=scores or target / SCORES,
+        better=FORMS[file.form],
+        repairs=repairs,
+        repairs_file=repairs_file,
+    )
 
 
-def _check_folder(folder: Path, file: RatingsFile) -> bool:
-    """Return True for a new folder, False for one that was made from the same file with the same options."""
-    path = folder / MADE_FROM
-    if path.is_file():
-        try:
-            made = json.loads(path.read_text(encoding="utf-8"))
-            other = [name for name, value in file.record().items() if made.get(name) != value]
-        except (ValueError, AttributeError) as error:
-            raise InputError(path, None, f"expected what the folder was made from: {error}") from None
-        if other:
-            problem = f"was made from other ratings ({', '.join(other)}); name another folder"
+def never_picked(folder: PathLike) -> tuple[str, ...]:
+    """The human translations in a campaign that was made of ratings: they are judged and never picked."""
+    path = Path(folder, MADE_FROM)
+    if not path.is_file():
+        return ()
+    systems = [list_name(each) for each in sorted(Path(folder, TEXTS, SYSTEMS).iterdir())]
+    return human_systems(systems, _made_from(path)["references"])
+
+
+def _make_campaign(
+    file: RatingsFile, folder: Path, ratings: list[Rating], repairs: Repairs, watch: Watch, tell: Tell
+) -> None:
+    _check_references(file, ratings)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_output(folder / MADE_FROM) as stream:
+        json.dump(file.record(), stream, ensure_ascii=False, indent=1)
+    texts_folder = folder / TEXTS
+    if not texts_folder.exists():
+        texts = collect_texts(
+            file.path,
+            ratings,
+            references=file.references,
+            reference_files=file.reference_files,
+            repairs=repairs,
+            segmenter=choose_segmenter(),
+        )
+        texts.write(texts_folder)
+        tell(texts.summary(texts_folder))
+    create_campaign(
+        folder,
+        source=texts_folder / SOURCE,
+        nbest=[texts_folder / SYSTEMS],
+        references=[texts_folder / REFERENCES / f"{name}.txt" for name in file.reference_names],
+        languages=Languages(file.language) if file.language else None,
+        tokens="keep",
+        watch=watch,
+        tell=tell,
+    )
+
+
+def _is_made(folder: Path, file: RatingsFile) -> bool:
+    """Whether there is a campaign to import into; a folder that was made of something else is refused."""
+    path, exists = folder / MADE_FROM, (folder / SETTINGS).exists()
+    if path.is_file() and (not exists or file.is_for_new_campaign):
+        made = _made_from(path)
+        if other := [name for name, value in file.record().items() if made.get(name) != value]:
+            problem = f"was made of other ratings ({', '.join(other)}); name another folder"
             raise InputError(folder, None, problem)
-        return False
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        problem = "expected a new folder, or one made from these ratings; found another"
-        raise InputError(folder, None, problem)
-    return True
+    elif exists and file.is_for_new_campaign:
+        raise InputError(folder, None, "has a campaign; a reference and a language are for a new one")
+    elif not exists and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(folder, None, "expected a campaign, or a new folder to make one in (-C FOLDER)")
+    return exists
+
+
+def _made_from(path: Path) -> dict[str, Any]:
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        made["references"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(path, None, f"expected what the campaign was made of: {error}") from None
+    return dict(made)
 
 
 def _check_references(file: RatingsFile, ratings: list[Rating]) -> None:

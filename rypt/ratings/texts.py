@@ -12,8 +12,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
-from typing import Any
 
 from rypt.ratings.labels import spelling
 from rypt.ratings.rating import Rating, Repairs, is_human
@@ -55,19 +53,6 @@ class RatingTexts:
     def words_by(self) -> str | None:
         """The segmenter that found words, with its version; None where none did."""
         return self.segmenter.signature if self.segmenter and self.unspaced else None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "segments": len(self.sources),
-            "systems": {name: len(outputs) for name, outputs in self.systems.items()},
-            "references": list(self.references),
-            "human": list(self.human),
-            "documents": len(set(self.documents.values())),
-            "other_outputs": self.other_outputs,
-            "without_reference": self.without_reference,
-            "renumbered": self.renumbered,
-            "segmenter": self.words_by,
-        }
 
     def summary(self, folder: PathLike) -> str:
         outputs = plural(sum(map(len, self.systems.values())), "output")
@@ -111,28 +96,6 @@ class RatingTexts:
                 lines = "".join(f"{line(reference[segment])}\n" for segment in self.sources)
                 (building / REFERENCES).mkdir(exist_ok=True)
                 (building / REFERENCES / f"{name}.txt").write_text(lines, encoding="utf-8")
-
-    def next_commands(self, folder: PathLike, import_command: str) -> list[str]:
-        """The commands that lead from the texts in a folder to a campaign with judgments.
-
-        ``import_command`` is what follows ``rypt import``: the form of the ratings, their file and its options.
-        """
-
-        def inside(*names: str) -> str:
-            return quote("/".join((str(folder).rstrip("/") or "/", *names)))
-
-        scores = inside("scores.jsonl")
-        references = "".join(f" --references {inside(REFERENCES, f'{name}.txt')}" for name in self.references)
-        segmenter = f" --segmenter {quote(self.words_by)}" if self.words_by else ""
-        texts = f"--source {inside(SOURCE)} --nbest {inside(SYSTEMS)}{references} --tokens keep{segmenter}"
-        commands = [
-            f"rypt init {inside()} {texts}",
-            f"rypt import {import_command} -C {inside()} --scores {scores}",
-        ]
-        if self.references:
-            judged_only = "".join(f" --judged-only {quote(name)}" for name in self.human)
-            commands.append(f"rypt compare scores {inside()} --scores {scores}{judged_only}")
-        return commands
 
 
 def _write(path: Path, records: Iterable[Mapping[str, str]]) -> None:

@@ -45,6 +45,9 @@ import hits
 import mert
 import rypt
 from rypt.cli import main
+from rypt.ratings.mqm import read_mqm
+from rypt.ratings.rating import Repairs
+from rypt.ratings.texts import collect_texts
 
 HERE = Path(__file__).resolve().parent
 NUMBERS = HERE / "numbers.json"
@@ -960,7 +963,10 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
         if name == "mqm_ted_ende":
             for c in records_of(REAL / "mqm-ted-ende" / "candidates.jsonl.gz"):
                 links[str(c["seg_id"]), c["tokens"]] = c["align"]
-        texts = asked("import", "mqm", path, "--texts", folder / "texts", "--reference", reference, "-q")
+        repairs = Repairs(path)
+        ratings = read_mqm(path, repairs=repairs)
+        texts = collect_texts(path, ratings, references=[reference], repairs=repairs)
+        texts.write(folder / "texts")
         lengths = {s["id"]: len(s["text"].split()) for s in records_of(folder / "texts" / "source.jsonl")}
         (folder / "lists").mkdir()
         known = 0
@@ -989,7 +995,18 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
         added = asked(
             "import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q"
         )
-        facts = {"texts": texts, "added": added, "links of the data": known}
+        facts = {
+            "segments": len(texts.sources),
+            "systems": {system: len(outputs) for system, outputs in texts.systems.items()},
+            "references": list(texts.references),
+            "human": list(texts.human),
+            "documents": len(set(texts.documents.values())),
+            "other_outputs": texts.other_outputs,
+            "without_reference": texts.without_reference,
+            "renumbered": texts.renumbered,
+            "repairs": repairs.counts,
+        }
+        facts = {"texts": facts, "added": added, "links of the data": known}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
     return shop.made(name, make)

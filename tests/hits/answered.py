@@ -1,10 +1,10 @@
 """Assignments of one label, one comparison and one ranking item, and a database with their segment."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from hits.records import SUBMITTED, Assignment
+from hits.records import Assignment
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -56,21 +56,17 @@ def assignment(
     number: int = 1,
     fields: Mapping[str, str] | None = None,
     item: Mapping[str, str] = LABEL_ITEM,
-    *,
-    worker: str = "A1",
-    hit: str | None = None,
-    status: str = SUBMITTED,
-    facts: Mapping[str, str] | None = None,
+    **changes: Any,
 ) -> Assignment:
-    fields = {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields
-    answer = Assignment(
-        batch="b1",
-        item=item["item"],
-        hit=hit or f"H{number}",
-        id=f"X{number}",
-        worker=worker,
-        fields=fields,
-        accepted=1000 * number,
-        submitted=1000 * number + 30,
-    )
-    return replace(answer, columns=item, status=status, facts=facts or {})
+    given: dict[str, Any] = {
+        "id": f"X{number}",
+        "hit": f"H{number}",
+        "worker": "A1",
+        "fields": {"label_1": "YES", "label_2": "NO", "label_3": "NO"} if fields is None else fields,
+        "accepted": 1000 * number,
+        "submitted": 1000 * number + 30,
+        "batch": "b1",
+        "item": item.get("item", "i"),
+        "columns": item,
+    }
+    return Assignment(**given | changes)

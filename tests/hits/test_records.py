@@ -5,32 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.records import DAY, Batch, BatchSettings, Choice, Item, Kind, Ranking, RewardRule, parse_annotation
-from rypt.text import FormatError, RyptError
+from hits.records import DAY, Batch, BatchSettings, Item, Kind, RewardRule, parse_annotation
+from rypt.text import RyptError
 
 SETTINGS = BatchSettings("a1b2", Kind.LABEL, "Title", "Description", "key", RewardRule())
-
-
-def test_five_ranks_make_ten_comparisons_with_the_better_side_named() -> None:
-    ranking = Ranking("7", ("v", "w", "x", "y", "z"), (3, 1, 3, 5, 2), "A1", 9, "H", "S")
-    comparisons = ranking.comparisons()
-    assert len(comparisons) == 10
-    ranks = dict(zip(ranking.systems, ranking.ranks, strict=True))
-    for c in comparisons:
-        better, worse = ranks[c.system_a], ranks[c.system_b]
-        assert c.choice is (Choice.EQUAL if better == worse else Choice.A if better < worse else Choice.B)
-        assert (c.segment, c.worker, c.time, c.hit, c.assignment) == ("7", "A1", 9, "H", "S")
-
-
-def test_a_slot_without_a_system_is_never_compared() -> None:
-    comparisons = Ranking("7", ("x", "", "z"), (1, 2, 3), "A1").comparisons()
-    assert [(c.system_a, c.system_b) for c in comparisons] == [("x", "z")]
-
-
-@pytest.mark.parametrize("ranks", [(1, 2), (0, 1, 2), (1, 2, 6)])
-def test_ranks_out_of_range_are_refused(ranks: tuple[int, ...]) -> None:
-    with pytest.raises(FormatError, match="expected 3 ranks from 1 to 5"):
-        Ranking("7", ("x", "y", "z"), ranks, "A1")
 
 
 @given(st.text("0123456789abcdef", min_size=1), st.text(min_size=1))

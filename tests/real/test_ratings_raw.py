@@ -106,25 +106,21 @@ def test_newstest2020(raw: Path) -> None:
     )  # a quotation inside a quotation ends both
 
 
-def test_a_file_as_it_is_becomes_texts(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_as_it_is_becomes_a_campaign(
+    raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The first command of docs/judgments.md."""
-    command = [
-        "import",
-        "mqm",
-        raw / "mqm_ted_ende.tsv.gz",
-        "--texts",
-        tmp_path / "ted",
-        "--reference",
-        "ref",
-    ]
+    command = ["import", "mqm", raw / "mqm_ted_ende.tsv.gz", "-C", tmp_path / "ted", "--reference", "ref"]
     code, out, err = run(capsys, *command, "--repairs", tmp_path / "repairs.jsonl")
-    assert (code, out.splitlines()[0]) == (0, f"{tmp_path}/ted: 529 segments, 7406 outputs of 14 systems")
-    assert "never picked: ref\n" in out
-    assert err.rstrip().endswith("--judged-only ref")
+    assert code == 0
+    assert f"{tmp_path}/ted/texts: 529 segments, 7406 outputs of 14 systems" in err
+    assert "never picked: ref\n" in err
+    assert "from 7406 of 7406 ratings (4 raters, 14 systems)" in out
     (repair,) = map(json.loads, (tmp_path / "repairs.jsonl").read_text(encoding="utf-8").splitlines())
     assert (repair["line"], repair["kind"]) == (6444, "mark-not-closed")
-    documents = [json.loads(line) for line in (tmp_path / "ted" / "documents.jsonl").open(encoding="utf-8")]
-    assert (len(documents), len({record["document"] for record in documents})) == (529, 5)
+    lines = (tmp_path / "ted" / "texts" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+    documents = [json.loads(line)["document"] for line in lines]
+    assert (len(documents), len(set(documents))) == (529, 5)
 
 
 def test_esa(real_data: Callable[[str], Path]) -> None:

@@ -419,24 +419,8 @@ def excluded_workers(paths: Sequence[PathLike], first: str, second: str) -> list
     workers: set[str] = set()
     for path in filter(_is_database, paths):
         with _open_database(path) as db:
-            left_out = db.excluded()
-            given = Results(db).given_comparisons() if left_out else []
-        workers |= {
-            c.worker for c in given if c.worker in left_out and {c.system_a, c.system_b} == {first, second}
-        }
+            workers |= Results(db).workers_between(first, second) & db.excluded().keys()
     return sorted(workers)
-
-
-def same_texts(paths: Sequence[PathLike], first: str, second: str) -> set[str]:
-    """The segments for which two systems have the same text, so that nobody was asked; only databases know of them."""
-    from hits.results.answers import Results
-
-    segments: set[str] = set()
-    for path in filter(_is_database, paths):
-        with _open_database(path) as db:
-            pairs = Results(db).identical()
-        segments |= {pair.segment for _, pair in pairs if {pair.system_a, pair.system_b} == {first, second}}
-    return segments
 
 
 READERS: Mapping[str, Callable[[PathLike, Lines], Comparisons]] = {

@@ -19,7 +19,7 @@ from hits.market.folder import came_from, kept_batches, use_dashboard_token
 from hits.records import Batch
 from hits.results.csv_file import batch_facts, results_row, write_rows
 from hits.server.batches import read_copy, waiting_batches
-from hits.server.pages.figures import Items, figures, known_items, read_answer, read_content, sparkline
+from hits.server.pages.figures import Items, figures, known_content, known_items, read_answer, sparkline
 from hits.server.pages.review import answered_page
 from hits.server.pages.texts import DEFAULT, PageError, bundled
 from hits.server.pages.visit import local, set_cookie
@@ -167,7 +167,7 @@ class Dashboard:
         pages = {}
         for row in shown:
             assignment = read_answer(row | hits[row["HITId"]], items)
-            if (content := read_content(assignment)) is not None:
+            if (content := known_content(assignment)) is not None:
                 seconds = row["SubmitTime"] - row["AcceptTime"]
                 pages[row["AssignmentId"]] = answered_page(
                     assignment.columns, row["fields"], content, row["WorkerId"], seconds

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from hits.kinds import KINDS
 from hits.market.folder import came_from
-from hits.records import Assignment, Choice, Kind, parse_annotation
-from hits.results.content import Content, ControlAnswer, understand
-from hits.results.quality import Effort, Reply, reports
+from hits.records import Assignment, Kind, parse_annotation
+from hits.results.content import Content, Reply, read_content, replies
+from hits.results.quality import Effort, reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
 from hits.server.batches import read_copy
 from hits.server.store import Store
@@ -80,7 +80,7 @@ class Work:
 
     replies: list[Reply] = field(default_factory=list)
     efforts: list[Effort] = field(default_factory=list)
-    controls: list[ControlAnswer] = field(default_factory=list)
+    controls: list[tuple[str, bool]] = field(default_factory=list)
     outcomes: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     waiting: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     of_batch: dict[str, list[Reply]] = field(default_factory=lambda: defaultdict(list))
@@ -151,8 +151,8 @@ def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collectio
             votes = _votes(work.of_batch[part.batch], excluded)
             part.agreement, part.same = agreement(votes), share_of_equal_pairs(votes)
     votes = _votes(work.replies, excluded)
-    timed = [effort for effort in work.efforts if effort.seconds]
-    seconds = sum(effort.seconds or 0 for effort in timed)
+    timed = [(seconds, answers) for _, seconds, answers in work.efforts if seconds]
+    seconds = sum(seconds for seconds, _ in timed)
     unit, counted = _nouns(work.kinds)
     return Figures(
         market,
@@ -160,7 +160,7 @@ def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collectio
         rows,
         agreement(votes),
         share_of_equal_pairs(votes),
-        3600 * sum(effort.answers for effort in timed) / seconds if seconds else nan,
+        3600 * sum(answers for _, answers in timed) / seconds if seconds else nan,
         work.last_hour,
         notes + to_look_at(progress, rows, work.unread),
         unit,
@@ -176,7 +176,7 @@ def _nouns(kinds: Collection[Kind | None]) -> tuple[str, str]:
     return KINDS[kind].unit, "label" if kind is Kind.LABEL else "comparison"
 
 
-def _votes(replies: Iterable[Reply], excluded: Collection[str]) -> list[tuple[tuple[str, ...], str, str]]:
+def _votes(replies: Iterable[Reply], excluded: Collection[str]) -> list[tuple[tuple[object, ...], str, str]]:
     """Question, worker and answer of replies that are no controls, by workers who count."""
     counted = (reply for reply in replies if not reply.control and reply.worker not in excluded)
     return [(reply.question, reply.worker, reply.answer) for reply in counted]
@@ -209,18 +209,19 @@ def read_work(answers: Iterable[Record], items: Items, now: int) -> Work:
     work = Work()
     for row in answers:
         assignment = read_answer(row, items)
-        content = read_content(assignment)
-        replies = plain_replies(assignment) if content is None else content_replies(content)
-        asked = max(len(replies), 1) if content is None else content.size
-        work.replies += replies
-        work.of_batch[assignment.batch] += replies
+        content = known_content(assignment)
+        given = plain_replies(assignment) if content is None else replies(assignment.worker, content)
+        asked = max(len(given), 1) if content is None else content.size
+        work.replies += given
+        work.of_batch[assignment.batch] += given
         work.kinds.add(None if content is None else content.kind)
         work.unread += content is None and bool(assignment.columns)
-        work.efforts.append(Effort(assignment.worker, assignment.seconds, asked))
+        work.efforts.append((assignment.worker, assignment.seconds, asked))
         work.waiting[assignment.worker] += row["AssignmentStatus"] == "Submitted"
         work.last_hour += asked if row["SubmitTime"] > now - 3600 else 0
         for control in content.controls if content else ():
-            work.controls.append(control)
+            if control.answer:
+                work.controls.append((assignment.worker, control.passed))
             work.outcomes[assignment.worker].append(control.passed)
     return work
 
@@ -241,51 +242,32 @@ def read_answer(row: Record, items: Items) -> Assignment:
     )
 
 
-def read_content(assignment: Assignment) -> Content | None:
+def known_content(assignment: Assignment) -> Content | None:
     """What an answer says; None when its batch is not known or does not fit."""
     if not assignment.columns:
         return None
     try:
-        return understand(assignment)
+        return read_content(assignment)
     except FormatError:
         return None
 
 
-def content_replies(content: Content) -> list[Reply]:
-    """Replies of an answer whose batch is known."""
-    replies = [
-        Reply(
-            a.judgment.worker,
-            (a.judgment.segment, str(a.judgment.span), a.judgment.phrase),
-            str(a.judgment.label),
-            str(a.judgment.label),
-            a.control,
-        )
-        for a in content.labels
-        if a.answered
-    ]
-    for c in content.comparisons:
-        meant = {Choice.A: c.system_a, Choice.B: c.system_b}.get(c.choice, str(c.choice))
-        replies.append(Reply(c.worker, (c.segment, *sorted((c.system_a, c.system_b))), meant, str(c.choice)))
-    return replies
-
-
-def plain_replies(answer: Assignment) -> list[Reply]:
+def plain_replies(assignment: Assignment) -> list[Reply]:
     """Replies of an answer whose batch is not known: each field of ours is a question of its hit."""
     return [
-        Reply(answer.worker, (answer.hit, name), value, value)
-        for name, value in answer.fields.items()
+        Reply(assignment.worker, (assignment.hit, name), value, value)
+        for name, value in assignment.fields.items()
         if ANSWER_FIELD.fullmatch(name) and value
     ]
 
 
-def share_of_equal_pairs(triples: Iterable[tuple[tuple[str, ...], str, str]]) -> float:
+def share_of_equal_pairs(triples: Iterable[tuple[tuple[object, ...], str, str]]) -> float:
     """Of all two answers to one question by two workers, the share that are the same.
 
     >>> share_of_equal_pairs([(("1",), "x", "YES"), (("1",), "y", "YES"), (("1",), "z", "NO")])
     0.3333333333333333
     """
-    given: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
+    given: dict[tuple[object, ...], dict[str, str]] = defaultdict(dict)
     for question, worker, answer in triples:
         given[question][worker] = answer
     equal = pairs = 0

@@ -12,7 +12,7 @@ from hits.batch.page import fill
 from hits.batch.systems import make_ranking_batch
 from hits.kinds import parse_ranking_control
 from hits.records import Assignment, Batch, BatchSettings, Kind
-from hits.results.content import understand
+from hits.results.content import read_content
 from rypt.records import Segment
 from rypt.text import InputError, RyptError
 
@@ -100,7 +100,7 @@ def test_controls_hold_a_copy_that_belongs_to_no_system(batch: Batch) -> None:
             worker="A1",
             fields={f"rank_{n}": "3" for n in range(1, 6)},
         )
-        (outcome,) = understand(replace(careless, columns=c)).controls
+        (outcome,) = read_content(replace(careless, columns=c)).controls
         assert outcome.passed == (relation == "equal")
 
 
@@ -183,7 +183,7 @@ def test_a_system_with_the_text_of_another_has_its_rank() -> None:
     fields = {
         f"rank_{n}": {"a": "1", "b": "2", "c": "2"}[item.columns[f"candidate_{n}"].strip()] for n in (1, 2, 3)
     }
-    content = understand(
+    content = read_content(
         Assignment(batch="b", item=item.id, hit="H", id="X", worker="A1", fields=fields, columns=item.columns)
     )
     found = {

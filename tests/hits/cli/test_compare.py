@@ -354,75 +354,18 @@ def test_halves_of_documents(capsys, systems, tmp_path):
     refused(capsys, 1, "--half needs to know the documents", *scores, "--half", "first")
 
 
-def test_a_file_of_ratings_is_enough(capsys, tmp_path, monkeypatch):
+def test_human_translations_in_a_campaign_of_ratings_are_never_picked(capsys, tmp_path, monkeypatch):
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
     monkeypatch.chdir(tmp_path)
-    options = [
-        "scores",
-        "--from",
-        "mqm",
-        path,
-        "--reference",
-        "ref",
-        "--hold-out",
-        "rater",
-        "--metrics",
-        "rypt,bleu",
-    ]
-    code, out, err = run(capsys, "compare", *options, "--plot", "p.svg")
-    assert code == 0, err
-    assert err.splitlines()[-2:] == [
-        "the campaign is in mqm_small-campaign; never picked: Human-A, ref",
-        "p.svg written",
-    ]
+    assert run(capsys, "import", "mqm", path, "-C", "small", "--reference", "ref")[0] == 0
+    options = ["scores", "small", "--hold-out", "rater", "--metrics", "rypt,bleu", "--plot", "p.svg"]
+    out = compare(capsys, *options)
     assert out.startswith(
         "It is not shown whether the picks of rypt (people's labels) or those of BLEU are better: +0.0 "
     )
     assert "judged_only:Human-A,ref" in out
     assert "2 of 2 segments take part" in out
-    again = compare(capsys, *options, "--quiet")
-    assert again == out
-    assert (
-        compare(
-            capsys,
-            "scores",
-            "mqm_small-campaign",
-            "--hold-out",
-            "rater",
-            "--judged-only",
-            "ref",
-            "--judged-only",
-            "Human-A",
-            "--metrics",
-            "rypt,bleu",
-        )
-        == out
-    )
-    refused(
-        capsys,
-        1,
-        r"was made from other ratings \(references\)",
-        "scores",
-        "--from",
-        "mqm",
-        path,
-        "--reference",
-        "Human-A",
-    )
-    refused(capsys, 1, "No such file", "scores", "--from", "mqm", "nothing.tsv", "-q")
-    refused(
-        capsys,
-        1,
-        "expected the name of the reference",
-        "scores",
-        "--from",
-        "mqm",
-        path,
-        "--folder",
-        "other",
-        "-q",
-    )
 
 
 def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
@@ -464,11 +407,11 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     (tmp_path / "batches.json").write_text(json.dumps([{"items": items, "task": {"batchNo": 1}}]))
     with open("scores.csv", "w", newline="") as stream:
         csv.writer(stream).writerows(rows)
-    options = ["scores", "--from", "esa", "scores.csv", "--batches", "batches.json", "--languages", "deu-eng"]
-    code, out, err = run(capsys, "compare", *options, "--reference", "refA", "--splits", 2)
+    options = ["scores.csv", "--batches", "batches.json", "--languages", "deu-eng", "--reference", "refA"]
+    code, out, err = run(capsys, "import", "esa", *options, "-C", "c")
     assert code == 0, err
-    assert "from 8 of 8 ratings (1 rater, 4 systems)" in err
-    assert err.splitlines()[-1] == "the campaign is in scores-campaign; never picked: refA"
+    assert "from 8 of 8 ratings (1 rater, 4 systems)" in out
+    out = compare(capsys, "scores", "c", "--splits", 2)
     assert [line.split()[0] for line in out.splitlines()[6:8]] == ["rypt:severity+0.2*chrf+2*system"] * 2
     assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")
     assert out.splitlines()[2].startswith("Against metrics that know the mean of each system, too: ")
@@ -514,9 +457,6 @@ def test_times_that_were_seen_make_the_reward(capsys, campaign, tmp_path, monkey
     [
         (["preferences", "--latex", "--json"], "--latex or --json, not both"),
         (["scores", "--latex", "--json"], "--latex or --json, not both"),
-        (["scores", "--reference", "ref"], "--reference, .* need --from"),
-        (["scores", "--from", "mqm", "--scores", "s"], "expected --scores or --from, not both"),
-        (["scores", "--from", "mqm", "--languages", "en-de"], "are for --from esa"),
     ],
 )
 def test_options_that_would_do_nothing(capsys, demo_campaign, options, message):

@@ -48,7 +48,7 @@ def campaign(demo_campaign, tmp_path):
         )
         columns = {"item": "c", "segment": "0", "system_a": "x", "system_b": "y"}
         results.add([replace(answer, columns=columns, facts={"Reward": "$0.20"}, market="mturk")])
-        results.add_bonuses([("X0", [Bonus("X0", "A1", Decimal("0.05"), "thanks")])])
+        results.add_bonuses([Bonus("X0", "A1", Decimal("0.05"), "thanks")])
     return tmp_path / "campaign"
 
 

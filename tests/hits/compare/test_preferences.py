@@ -5,7 +5,7 @@ import pytest
 from answered import assignment, database
 
 from hits.compare.preferences import Preferences, read_preferences
-from hits.records import REJECTED, IdenticalPair
+from hits.records import REJECTED
 from hits.results.answers import Results
 from rypt.tails import sign_test
 
@@ -139,7 +139,6 @@ def test_excluded_workers_and_rejected_work_do_not_count(asked):
 def test_controls_other_systems_and_ties_nobody_was_asked_about_do_not_count(asked):
     asked.answer(item("7", systems=("rypt", ""), control="A", control_kind="damaged"), "A")
     asked.answer(item("7", systems=("rypt", "chrf")), "A")
-    asked.results.add_identical("b", [IdenticalPair("7", "bleu", "rypt")])
     assert asked.read().judgments == (0, 0, 0)
 
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.cli.rank.group import rank
-from hits.compare.systems import preferences_between, system_preferences
+from hits.compare.systems import preferences_between
 from hits.ranking.data import comparisons_of
-from hits.ranking.rank import ComparisonFiles
-from hits.records import Assignment, IdenticalPair, same_text_note
+from hits.records import Assignment
 from hits.results.answers import Results
 from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError
@@ -52,30 +51,6 @@ def test_votes_are_counted_by_segment(rows) -> None:
     )
     other = preferences_between(comparisons, "b", "a")
     assert other.segments == {s: (votes["b"], votes["a"], votes["neither"]) for s, votes in expected.items()}
-
-
-def test_segments_with_the_same_text_are_left_out_and_counted(tmp_path: Path) -> None:
-    path = tmp_path / "judgments.db"
-    with JudgmentDatabase(path) as db:
-        results = Results(db)
-        for worker in ("Ada", "Bob"):
-            answer = Assignment(
-                batch="b", item="i1", hit="h1", id=f"a-{worker}", worker=worker, fields={"choice": "A"}
-            )
-            results.add([replace(answer, columns={"segment": "1", "system_a": "x", "system_b": "y"})])
-        results.add_identical(
-            "b", [IdenticalPair("2", "x", "y"), IdenticalPair("3", "y", "x"), IdenticalPair("4", "x", "z")]
-        )
-        results.add_identical("another", [IdenticalPair("2", "y", "x")])
-    found = system_preferences(ComparisonFiles((path,)), "x", "y")
-    assert (found.segments, found.identical) == ({"1": (2, 0, 0)}, 2)
-    assert len(ComparisonFiles((path,)).read()) == 2  # one for each worker who was asked
-    out = (
-        CliRunner()
-        .invoke(rank, ["preferences", str(path), "--systems", "x,y"], catch_exceptions=False)
-        .stdout
-    )
-    assert same_text_note(2) in out
 
 
 def test_excluded_workers_are_named(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Answers to hits as JSONL: nothing that people gave is lost, whichever way campaigns are merged."""
 
 import json
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from answered import assignment
 
-from hits.records import APPROVED, REJECTED, Assignment, Bonus, IdenticalPair
+from hits.records import APPROVED, REJECTED, Assignment, Bonus
 from hits.results.answers import Results
 from hits.results.jsonl_file import export_answers, import_answers
 from rypt.database.exchange import merge
@@ -35,55 +35,25 @@ def database(path: Path | str = ":memory:") -> JudgmentDatabase:
     return db
 
 
-def assignment(number: int, label: str = "YES", status: str = "Submitted", **facts: str) -> Assignment:
+def answered(number: int, label: str = "YES", status: str = "Submitted", **facts: str) -> Assignment:
     fields = {"label_1": label, "label_2": "YES", "comment": "grüße,\n=1"}
-    answer = Assignment(
-        batch="b1",
-        item="7-1",
-        hit=f"H{number}",
-        id=f"X{number}",
-        worker="A1",
-        fields=fields,
-        accepted=100 * number,
-        submitted=100 * number + 9,
-    )
-    return replace(answer, columns=ITEM, status=status, facts=facts, market="local")
+    return assignment(number, fields, ITEM, status=status, facts=facts, market="local")
 
 
 def filled(path: Path) -> JudgmentDatabase:
     db = database(path)
     results = Results(db)
     results.add(
-        [assignment(1, Reward="$0.05", HITTypeId="T"), assignment(2, "NO", REJECTED, RequesterFeedback="no")]
+        [answered(1, Reward="$0.05", HITTypeId="T"), answered(2, "NO", REJECTED, RequesterFeedback="no")]
     )
-    ranked = Assignment(
-        batch="b2",
-        item="r",
-        hit="H3",
-        id="X3",
-        worker="A2",
-        fields={"rank_1": "1", "rank_2": "2"},
-        accepted=5,
-        submitted=9,
-    )
-    results.add([replace(ranked, columns=RANKING)])
-    results.add_identical("b2", [IdenticalPair("7", "y", "z")])
-    results.add_bonuses([("X1", [Bonus("X1", "A1", Decimal("0.10"), "thanks", 7)])])
+    results.add([assignment(3, {"rank_1": "1", "rank_2": "2"}, RANKING, worker="A2", batch="b2")])
+    results.add_bonuses([Bonus("X1", "A1", Decimal("0.10"), "thanks", 7)])
     db.exclude("A9", "spam")
     return db
 
 
 def contents(db: JudgmentDatabase) -> dict[str, list[Any]]:
-    tables = (
-        "hits",
-        "assignments",
-        "label_answers",
-        "comparisons",
-        "controls",
-        "bonuses",
-        "identical",
-        "judgments",
-    )
+    tables = ("hits", "assignments", "label_answers", "comparisons", "controls", "bonuses", "judgments")
     rows = {
         table: db.db.execute(f"SELECT * FROM {table}").fetchall() for table in (*tables, "excluded_workers")
     }
@@ -119,7 +89,7 @@ def test_merged_judgments_of_rejected_work_do_not_count_before_their_assignments
     import_answers(Results(target), exported(source, tmp_path / "a.jsonl"))
     assert contents(target) == contents(source)
     assert target.label("7", Span(0, 2), "the house") == Label.YES
-    Results(target).set_status("X2", APPROVED)
+    Results(target).add([answered(2, "NO", APPROVED)])
     assert target.label("7", Span(0, 2), "the house") == Label.NO  # the later answer of the same worker
 
 
@@ -129,10 +99,8 @@ def test_merged_judgments_of_rejected_work_do_not_count_before_their_assignments
 def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str) -> None:
     for name, status, feedback in (("one", one, "good"), ("two", two, "bad")):
         with database(tmp_path / f"{name}.db") as db:
-            Results(db).add([assignment(1, status=status, RequesterFeedback=feedback)])
-            Results(db).add_bonuses(
-                [("X1", [Bonus("X1", "A1", Decimal("0.10"), name)] if name == "one" else [])]
-            )
+            Results(db).add([answered(1, status=status, RequesterFeedback=feedback)])
+            Results(db).add_bonuses([Bonus("X1", "A1", Decimal("0.10"), name)] if name == "one" else [])
             exported(db, tmp_path / f"{name}.jsonl")
     ways = []
     for order in (("one", "two"), ("two", "one")):
@@ -165,18 +133,8 @@ def test_a_bad_record_stops_an_import(tmp_path: Path, change: dict[str, Any], me
     bad = json.dumps({**json.loads(lines[0]), **change})
     (tmp_path / "bad.jsonl").write_text(f"{lines[1]}\n\n{bad}\n", encoding="utf-8")
     target = database(tmp_path / "b.db")
-    Results(target).add([assignment(1)])
+    Results(target).add([answered(1)])
     before = contents(target)
     with pytest.raises(InputError, match=rf"bad\.jsonl:3: .*{message}"):
         import_answers(Results(target), tmp_path / "bad.jsonl")
     assert contents(target) == before
-
-
-def test_reading_needs_no_tables_and_makes_none(tmp_path: Path) -> None:
-    database(tmp_path / "a.db").close()
-    with JudgmentDatabase(tmp_path / "a.db", readonly=True) as db:
-        results = Results(db)
-        assert (results.comparisons(), results.work(), results.workers()) == ([], [], set())
-        assert exported(db, tmp_path / "a.jsonl").read_bytes() == b""
-    with JudgmentDatabase(tmp_path / "a.db") as db:
-        assert not db.rows("SELECT 1 FROM sqlite_master WHERE name = 'hits'")

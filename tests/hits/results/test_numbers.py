@@ -6,8 +6,9 @@ from math import isnan
 from typing import Any
 
 import pytest
+from answered import assignment
 
-from hits.records import REJECTED, Assignment, Bonus, IdenticalPair, Kind
+from hits.records import REJECTED, Bonus, Kind
 from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, comparison_agreement, label_agreement, seconds_seen, spent
 from rypt.database.judgments import JudgmentDatabase
@@ -41,40 +42,21 @@ def filled(*rows: tuple[str, str, str, int], market: str = "mturk") -> Results:
     names = {"Y": "YES", "N": "NO", "?": "NOT_SURE", ".": ""}
     for number, (hit, worker, labels, seconds) in enumerate(rows):
         fields = {f"label_{i}": names[label] for i, label in enumerate(labels, start=1)}
-        answer = Assignment(
-            batch="b1",
-            item=hit,
-            hit=hit,
-            id=f"X{number}",
-            worker=worker,
-            fields=fields,
-            accepted=1000 * number,
-            submitted=1000 * number + seconds,
-        )
         item = {**ITEM, "item": hit, "phrase_1": f"a{hit}", "phrase_2": f"b{hit}", "phrase_3": f"c{hit}"}
-        results.add([replace(answer, columns=item, facts=REWARD, market=market)])
+        one = assignment(number, fields, item, hit=hit, worker=worker, facts=REWARD, market=market)
+        results.add([replace(one, accepted=0, submitted=seconds)])
     return results
 
 
 def compare(results: Results, number: int, worker: str, fields: dict[str, str], columns: Any) -> None:
-    answer = Assignment(
-        batch="c1",
-        item="i",
-        hit=f"C{number}",
-        id=f"Y{number}",
-        worker=worker,
-        fields=fields,
-        accepted=0,
-        submitted=60,
-    )
-    results.add(
-        [replace(answer, columns=columns, facts={"Reward": "$0.10", "MaxAssignments": "1"}, market="local")]
-    )
+    facts = {"Reward": "$0.10", "MaxAssignments": "1"}
+    made = assignment(100 + number, fields, columns, worker=worker, batch="c1", facts=facts, market="local")
+    results.add([replace(made, accepted=0, submitted=60)])
 
 
 def test_the_numbers_of_the_paper() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24), ("H2", "A1", "Y..N", 12))
-    results.add_bonuses([("X0", [Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])])
+    results.add_bonuses([Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])
     numbers = campaign_numbers(results)
     assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (
         2,
@@ -105,9 +87,7 @@ def test_the_local_market_takes_no_fees() -> None:
 def test_bonuses_are_what_the_market_says_last() -> None:
     results = filled(("H1", "A1", "YN?N", 36), market="local")
     for paid in (["0.10"], ["0.10", "0.05"]):
-        results.add_bonuses(
-            [("X0", [Bonus("X0", "A1", Decimal(amount), "thanks") for amount in paid]), ("unknown", [])]
-        )
+        results.add_bonuses([Bonus(id, "A1", Decimal(a), "thanks") for a in paid for id in ("X0", "unknown")])
     assert campaign_numbers(results).bonuses == Decimal("0.15")
 
 
@@ -144,7 +124,7 @@ def test_excluded_workers_were_paid_and_do_not_count() -> None:
 
 def test_rejected_work_is_not_paid_and_not_counted() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24))
-    results.set_status("X1", REJECTED)
+    results.add(replace(a, status=REJECTED) for a in list(results.assignments()) if a.id == "X1")
     numbers = campaign_numbers(results)
     assert (numbers.assignments, numbers.labels, numbers.rewards, numbers.workers) == (
         1,
@@ -192,7 +172,5 @@ def test_agreement_of_comparisons_is_about_systems_not_sides() -> None:
     compare(results, 2, "A2", {"choice": "B"}, turned)
     compare(results, 3, "A1", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
     compare(results, 4, "A2", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
-    results.add_identical("c1", [IdenticalPair("8", "x", "y")])
     found = comparison_agreement(results)
     assert (found.questions, found.answers, found.alpha) == (2, 4, 1.0)
-    assert campaign_numbers(results).identical == 1

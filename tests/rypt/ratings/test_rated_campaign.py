@@ -1,10 +1,11 @@
-"""A campaign from one file of ratings, made step by step; an interrupted one is finished."""
+"""A campaign of one file of ratings, made step by step; an interrupted one is finished."""
 
 import pytest
 from rated_file import align_in_order, ratings_file
 
+from rypt.campaign.folder import Campaign
 from rypt.ratings import rated_campaign
-from rypt.ratings.rated_campaign import RatingsFile, make_rated_campaign
+from rypt.ratings.rated_campaign import RatingsFile, import_ratings_file, never_picked
 from rypt.text import InputError, RyptError
 
 
@@ -13,27 +14,29 @@ def aligned(monkeypatch):
     return align_in_order(monkeypatch)
 
 
+def judgments(folder):
+    with Campaign.open(folder).database() as db:
+        return list(db.judgments())
+
+
 def test_one_file_is_enough(tmp_path, aligned):
-    told = []
-    path = ratings_file(tmp_path / "r.tsv")
-    made = make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c", tell=told.append)
-    assert made.judged_only == ("Human-A", "ref")
-    assert len(made.scores.read_text().splitlines()) == 16
-    assert len(made.campaign.segments) == 2
-    assert made.campaign.references == [["Das Haus ist rot .", "Wir gehen heim ."]]
-    with made.campaign.database() as db:
-        assert {j.label for j in db.judgments()} == {"YES", "NO"}
-        assert {j.origin for j in db.judgments()} == {"A", "B", "Human-A", "ref"}
-    assert told[0] == f"reading {path}"
-    again = make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c", tell=told.clear)
-    assert (again.scores, again.judged_only) == (made.scores, made.judged_only)
-    assert told  # nothing was done, so nothing was said
+    file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
+    result = import_ratings_file(file, folder)
+    assert never_picked(folder) == ("Human-A", "ref")
+    assert result.scores == len((folder / "scores.jsonl").read_text().splitlines()) == 16
+    campaign = Campaign.open(folder)
+    assert len(campaign.segments) == 2
+    assert campaign.references == [["Das Haus ist rot .", "Wir gehen heim ."]]
+    assert {j.label for j in judgments(folder)} == {"YES", "NO"}
+    assert {j.origin for j in judgments(folder)} == {"A", "B", "Human-A", "ref"}
+    again = import_ratings_file(file, folder)
+    assert (again.added, again.already) == (0, result.added)
     assert len(aligned) == 1
 
 
 @pytest.mark.parametrize("step", ["collect_texts", "create_campaign", "import_ratings"])
 def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
-    ratings = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",))
+    file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
 
     def stop(*arguments, **options):
         raise KeyboardInterrupt
@@ -41,47 +44,49 @@ def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
     with monkeypatch.context() as interrupted:
         interrupted.setattr(rated_campaign, step, stop)
         with pytest.raises(KeyboardInterrupt):
-            make_rated_campaign(ratings, tmp_path / "c")
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "c").rglob("*") if path.is_file()}
-    made = make_rated_campaign(ratings, tmp_path / "c")
-    assert len(made.scores.read_text().splitlines()) == 16
-    for path, time in before.items():
-        assert path.name.startswith("judgments.db") or path.stat().st_mtime_ns == time, path
-    whole = make_rated_campaign(ratings, tmp_path / "whole")
-    with made.campaign.database() as one, whole.campaign.database() as two:
-        assert list(one.judgments()) == list(two.judgments())
+            import_ratings_file(file, folder)
+    before = {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*") if path.is_file()}
+    import_ratings_file(file, folder)
+    assert len((folder / "scores.jsonl").read_text().splitlines()) == 16
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    import_ratings_file(file, tmp_path / "whole")
+    assert judgments(folder) == judgments(tmp_path / "whole")
+
+
+def test_a_second_file_of_the_same_texts(tmp_path, aligned):
+    file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
+    import_ratings_file(file, folder)
+    more = ratings_file(tmp_path / "more.tsv", raters=("r7",))
+    assert import_ratings_file(RatingsFile(more), folder).added == 60
+    assert {j.worker for j in judgments(folder)} >= {"r1", "r7"}
 
 
 def test_a_folder_of_something_else(tmp_path, aligned):
-    path = ratings_file(tmp_path / "r.tsv")
-    make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c")
-    with pytest.raises(
-        InputError, match=r"c: was made from other ratings \(references\); name another folder"
-    ):
-        make_rated_campaign(RatingsFile(path, references=("Human-A",)), tmp_path / "c")
-    ratings_file(path, raters=("r1", "r2", "r3"))
-    with pytest.raises(InputError, match=r"was made from other ratings \(files\)"):
-        make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c")
+    file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
+    import_ratings_file(file, folder)
+    with pytest.raises(InputError, match=r"c: was made of other ratings \(references\); name another folder"):
+        import_ratings_file(RatingsFile(file.path, references=("Human-A",)), folder)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
-    with pytest.raises(
-        InputError, match="expected a new folder, or one made from these ratings; found another"
-    ):
-        make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "full")
+    with pytest.raises(InputError, match="expected a campaign, or a new folder"):
+        import_ratings_file(file, tmp_path / "full")
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.tex"]
-    (tmp_path / "c" / "made_from.json").write_text("[")
-    with pytest.raises(InputError, match=r"made_from.json: expected what the folder was made from"):
-        make_rated_campaign(RatingsFile(path, references=("ref",)), tmp_path / "c")
+    (folder / "made_from.json").write_text("[")
+    with pytest.raises(InputError, match=r"made_from.json: expected what the campaign was made of"):
+        import_ratings_file(file, folder)
 
 
-def test_what_is_wrong_is_said_before_anything_is_written(tmp_path, aligned):
-    path = ratings_file(tmp_path / "r.tsv")
-    with pytest.raises(RyptError, match=r"expected the name of the reference .*, such as Human-A or ref"):
-        make_rated_campaign(RatingsFile(path), tmp_path / "c")
-    with pytest.raises(InputError, match="No such file"):
-        make_rated_campaign(RatingsFile(tmp_path / "nothing.tsv", references=("ref",)), tmp_path / "c")
-    with pytest.raises(RyptError, match="expected form as one of mqm, esa"):
-        make_rated_campaign(RatingsFile(path, "csv"), tmp_path / "c")
-    with pytest.raises(RyptError, match=r"such as Human-A or ref, .*; no rating is of 'reff'"):
-        make_rated_campaign(RatingsFile(path, references=("reff",)), tmp_path / "c")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("r.tsv", {}, r"expected the name of the reference .*, such as Human-A or ref"),
+        ("nothing.tsv", {"references": ("ref",)}, "No such file"),
+        ("r.tsv", {"form": "csv"}, "expected form as one of mqm, esa"),
+        ("r.tsv", {"references": ("reff",)}, r"such as Human-A or ref, .*; no rating is of 'reff'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(tmp_path, aligned, name, options, message):
+    ratings_file(tmp_path / "r.tsv")
+    with pytest.raises(RyptError, match=message):
+        import_ratings_file(RatingsFile(tmp_path / name, **options), tmp_path / "c")
     assert not (tmp_path / "c").exists()

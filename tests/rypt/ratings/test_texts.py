@@ -48,7 +48,7 @@ def test_files(tmp_path: Path) -> None:
 )
 def test_segments_without_ids_of_their_own_are_numbered_by_source(ratings: list[Rating]) -> None:
     texts = collect_texts("x.tsv", ratings)
-    assert texts.as_dict()["renumbered"]
+    assert texts.renumbered
     assert texts.sources == {"0": ONE.source, "1": TWO.source}
     assert texts.systems == {"A": {"0": ONE.target, "1": TWO.target}, "B": {"0": ONE.target}}
 
@@ -113,8 +113,6 @@ def test_people() -> None:
     ratings = [replace(ONE, system=name) for name in ("Human-A.0", "Human-P.0", "pro", "refine")]
     texts = collect_texts("x.tsv", ratings, references=["pro"])
     assert texts.human == ("Human-A.0", "Human-P.0", "pro")
-    *_, compare = texts.next_commands("t", "mqm x.tsv")
-    assert compare.endswith("--judged-only Human-A.0 --judged-only Human-P.0 --judged-only pro")
 
 
 def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
@@ -123,8 +121,7 @@ def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
     texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "7", "text": "宇宙很大 。"}]
     assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "7", "candidate": "ปี 2020"}]
-    assert texts.as_dict()["segmenter"] == "runs-1.0"
-    assert texts.next_commands("t", "mqm x.tsv")[0].endswith(" --segmenter runs-1.0")
+    assert texts.words_by == "runs-1.0"
 
 
 @pytest.mark.parametrize(
