@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 
-from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.batch.question_xml import XmlError, child_text, parse_xml
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.base import MarketFile
 from hits.server.store.people import find_worker, leave_message
@@ -277,14 +277,20 @@ def score_test(answer_key: str, answers: Mapping[str, str]) -> int:
         for question in root.findall("{*}Question")
         for option in question.findall("{*}AnswerOption")
     ]
-    if not options:
+    if not options or root.find("{*}Question/{*}DefaultScore") is not None:
         raise XmlError(
-            f"expected an AnswerKey with an AnswerOption for each question, got <{local_name(root)}>"
+            "expected an AnswerKey of questions with an AnswerOption each and without a DefaultScore"
         )
     scores = {(name, choice): _whole(child_text(option, "AnswerScore")) for name, choice, option in options}
     total = sum(score for (name, choice), score in scores.items() if answers.get(name) == choice)
-    maximum = root.findtext(".//{*}MaximumSummedScore")
-    return total if maximum is None else round(100 * total / max(1, _whole(maximum)))
+    if root.find("{*}QualificationValueMapping") is None:
+        return total
+    maximum = _whole(
+        root.findtext("{*}QualificationValueMapping/{*}PercentageMapping/{*}MaximumSummedScore") or ""
+    )
+    if maximum <= 0:
+        raise XmlError(f"expected a MaximumSummedScore above 0, got {maximum}")
+    return (200 * total + maximum) // (2 * maximum)  # halves are rounded up
 
 
 def _whole(text: str) -> int:
