@@ -101,9 +101,7 @@ def read_ranges(field: str) -> list[tuple[range, range]]:
     return pairs
 
 
-def features_of(
-    source: list[str], words: list[str], pairs: list[tuple[range, range]], table: Table, arpa: Arpa
-) -> tuple[list[float], set[tuple[int, int]]]:
+def features_of(source, words, pairs, table, arpa):
     """The features and links of a candidate, from its phrases."""
     values = [0.0, arpa.sentence(words), -len(words), len(pairs), 0.0, 0.0, 0.0, 0.0, 0.0]
     links = set()

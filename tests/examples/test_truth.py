@@ -172,9 +172,7 @@ def test_trees_and_truth_fit_the_source(name: str) -> None:
         ),
     ],
 )
-def test_what_says_something_else_is_not_acceptable(
-    german: str, span: tuple[int, int], yes: list[str], no: list[str]
-) -> None:
+def test_what_says_something_else_is_not_acceptable(german, span, yes, no):
     found = accepted(german)[span]
     assert [phrase for phrase in yes if phrase not in found] == []
     assert [phrase for phrase in no if phrase in found] == []

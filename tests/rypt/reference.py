@@ -1,7 +1,7 @@
 """RYPT written directly from its definitions, one candidate at a time: what the compiled scorer must equal."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
@@ -61,9 +61,7 @@ def reference_percolate(tree: SourceTree, labels: Sequence[str | None]) -> list[
     return result
 
 
-def reference_stats(
-    trees: Mapping[str, SourceTree | None], votes: Sequence[Votes], candidate: Candidate
-) -> tuple[int, int, int, int]:
+def reference_stats(trees, votes, candidate):
     """Yes, no, unknown, nodes of one candidate."""
     tree = trees[candidate.segment]
     if tree is None:

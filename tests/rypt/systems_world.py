@@ -1,12 +1,10 @@
 """A small campaign of several systems: each candidate has good and bad words, and two raters who see the bad ones."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
 from rypt.campaign.create import create_campaign
-from rypt.campaign.folder import Campaign
 from rypt.records import Judgment, Label
 
 TREE = "(S (NP (A a{n}) (B b)) (VP (C c) (D d)))"
@@ -28,17 +26,7 @@ def texts_of(systems: int, segments: int, seed: int) -> list[list[str]]:
     ]
 
 
-def make(
-    folder: Path,
-    *,
-    systems: int = 5,
-    segments: int = 12,
-    seed: int = 1,
-    references: bool = True,
-    judged: bool = True,
-    raters: tuple[str, ...] = RATERS,
-    share: int | None = None,
-) -> Campaign:
+def make(folder, *, systems=5, segments=12, seed=1, references=True, judged=True, raters=RATERS, share=None):
     """The campaign, with ``scores.jsonl`` in its folder: how many bad words each rater counts, lower is better.
 
     With ``share`` so many of the raters, in turn, are in each segment, and each overlooks a bad word of their own.
@@ -81,9 +69,7 @@ def raters_of(segment: int, raters: tuple[str, ...], share: int | None) -> list[
     return [(raters[i], ("bad", "bad0", "bad1")[i % 3]) for i in own]
 
 
-def judgments(
-    campaign: Campaign, texts: list[list[str]], raters: tuple[str, ...] = RATERS, share: int | None = None
-) -> list[Judgment]:
+def judgments(campaign, texts, raters=RATERS, share=None):
     """Every phrase of every candidate by its raters: NO when it has a bad word; the origin is the system."""
     found = []
     for s, own in enumerate(texts):

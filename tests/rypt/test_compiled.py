@@ -42,9 +42,7 @@ def test_a_loop_is_plain_until_it_was_given_much(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
-def test_compiling_is_said_once_and_small_input_waits_for_nothing(
-    options: list[str], tmp_path: object
-) -> None:
+def test_compiling_is_said_once_and_small_input_waits_for_nothing(options, tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     run = [sys.executable, "-c", SAYING, *options]
     for message in ("" if options else "compiling, first run only\n", ""):  # then the code is on disk

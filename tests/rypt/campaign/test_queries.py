@@ -23,9 +23,7 @@ def campaign(demo_campaign: Path) -> Campaign:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_the_command_writes_the_same(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
+def test_the_command_writes_the_same(campaign, tmp_path, capsys, form):
     queries = rypt.queries(campaign, max_len=2, select="all", limit=7)
     queries.write(tmp_path / "asked", form)
     options = ["--max-len", 2, "--select", "all", "--limit", 7, "--format", form]
@@ -84,17 +82,13 @@ def test_wrong_choices(campaign: Campaign, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--budget", "--wage", "--seconds"])
 @pytest.mark.parametrize("text", ["0", "nan", "ten", "1e999", ""])
-def test_amounts_of_the_command_line(
-    capsys: pytest.CaptureFixture[str], demo_campaign: Path, option: str, text: str
-) -> None:
+def test_amounts_of_the_command_line(capsys, demo_campaign, option, text):
     code, out, err = run(capsys, "queries", demo_campaign, f"{option}={text}")
     assert (code, out) == (2, "")
     assert f"expected {option} as a number from 0.0001 to 1000000000" in err
 
 
-def test_a_sheet_with_labels_is_not_written_over(
-    capsys: pytest.CaptureFixture[str], demo_campaign: Path, tmp_path: Path
-) -> None:
+def test_a_sheet_with_labels_is_not_written_over(capsys, demo_campaign, tmp_path):
     sheet = tmp_path / "ask.csv"
     command = ("queries", demo_campaign, "--format", "csv", "--limit", 3, "-o", sheet)
     assert run(capsys, *command)[0] == 0
@@ -112,9 +106,7 @@ def test_a_sheet_with_labels_is_not_written_over(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-8"])
-def test_a_filled_sheet_is_imported(
-    capsys: pytest.CaptureFixture[str], demo_campaign: Path, tmp_path: Path, encoding: str
-) -> None:
+def test_a_filled_sheet_is_imported(capsys, demo_campaign, tmp_path, encoding):
     folder, sheet = tmp_path / "campaign", tmp_path / "ask.csv"
     shutil.copytree(demo_campaign, folder)
     before = rypt.queries(Campaign.open(folder))

@@ -19,9 +19,7 @@ def campaign(demo_campaign: Path) -> Campaign:
     return rypt.Campaign.open(demo_campaign)
 
 
-def test_the_command_prints_the_same_report(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_same_report(campaign, tmp_path, capsys):
     report = rypt.score(campaign, pick="best", choices=ScoringChoices(unknown="no", ties="yes"))
     report.write(tmp_path / "report.json")
     options = ["--pick", "best", "--unknown", "no", "--ties", "yes"]
@@ -103,9 +101,7 @@ def systems(tmp_path: Path) -> Campaign:
         ("best.jsonl", "x y", "candidate 3 (best)"),
     ],
 )
-def test_a_candidate_is_named_by_number_list_or_best(
-    systems: Campaign, candidate: str, text: str, name: str
-) -> None:
+def test_a_candidate_is_named_by_number_list_or_best(systems, candidate, text, name):
     explanation = explain_candidate(systems, "0", candidate)
     assert (explanation.candidate.text, explanation.name) == (text, name)
 
@@ -124,9 +120,7 @@ def test_a_candidate_is_named_by_number_list_or_best(
         ("9", 0, "segment '9' is not in the campaign, whose segments are 0 to 1"),
     ],
 )
-def test_candidates_that_do_not_exist(
-    systems: Campaign, segment: str, candidate: int | str, message: str
-) -> None:
+def test_candidates_that_do_not_exist(systems, segment, candidate, message):
     with pytest.raises(RyptError, match=message):
         explain_candidate(systems, segment, candidate)
 
@@ -137,9 +131,7 @@ def test_the_signature_names_the_segmenter(campaign: Campaign) -> None:
     assert "|case:lower|segmenter:icu-78.3|" in rypt.score(segmented).signature
 
 
-def test_picked_candidates_are_written_in_the_order_of_the_source(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_picked_candidates_are_written_in_the_order_of_the_source(campaign, tmp_path, capsys):
     best = rypt.score(campaign, pick="best")
     code, _, err = run(capsys, "score", campaign.folder, "--pick", "best", "-o", tmp_path / "picks")
     assert code == 0, err
@@ -161,9 +153,7 @@ def test_picked_candidates_are_written_in_the_order_of_the_source(
     ],
     ids=["raw", "pieces", "tokens"],
 )
-def test_picks_are_written_as_they_were_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], texts: str, form: str
-) -> None:
+def test_picks_are_written_as_they_were_read(tmp_path, monkeypatch, capsys, texts, form):
     """Lists that were cut into tokens keep the texts, which are what people want back."""
     monkeypatch.chdir(tmp_path)
     Path("dev.de").write_text("Das Haus brennt.\nDie Katze schläft.\n", encoding="utf-8")

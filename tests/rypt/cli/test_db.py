@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,9 +61,7 @@ def failed(outcome: Outcome) -> str:
     return outcome.err.removeprefix("rypt: ").strip()
 
 
-def database(
-    path: Path, *rows: tuple[Label, str], segment: Segment = SEGMENT, case: str | None = None
-) -> None:
+def database(path, *rows, segment=SEGMENT, case=None):
     with JudgmentDatabase(path, case=case) as db:
         db.add_segments([segment])
         db.add([Judgment("s", Span(0, 2), "the patient", label, worker, time=0) for label, worker in rows])
@@ -82,13 +80,6 @@ def content(path: Path) -> list[Judgment]:
 
 
 # The verbs
-
-
-def test_a_label_that_was_corrected_is_named(run: Run, one: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,NO,w\ns,2,3,has,YES,w\n")
-    note = "note: in 1 place one worker said both YES and NO; both count, against each other"
-    assert run("import", "j.db", "a.csv").err == f"{note}: rypt db check j.db names them\n"
-    assert run("import", "j.db", "a.csv").err == ""  # nothing is new
 
 
 def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Path) -> None:
@@ -132,22 +123,6 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
     )
 
 
-def test_import_of_several_files_keeps_those_before_the_bad_one(run: Run, one: Path, tmp_path: Path) -> None:
-    (tmp_path / "good.csv").write_text(HEADER + "s,0,2,the patient,YES,v\n")
-    done = run("import", "j.db", "good.csv", "missing.csv")
-    assert (done.code, done.err) == (1, "rypt: missing.csv: No such file or directory\n")
-    assert [j.worker for j in content(one)] == ["v", "w"]
-
-
-def test_replace_trees(run: Run, one: Path, tmp_path: Path) -> None:
-    flat = f"(S {SEGMENT.text})"
-    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "s", "text": SEGMENT.text, "tree": flat}))
-    assert "s.jsonl:1: j.db: segment s is there with another tree" in failed(run("import", "j.db", "s.jsonl"))
-    assert run("import", "j.db", "s.jsonl", "--replace-trees").code == 0
-    with JudgmentDatabase(one, readonly=True) as db:
-        assert db.segments()[0].tree == flat
-
-
 def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, tmp_path: Path) -> None:
     lines = run("export", "j.db")
     assert (lines.code, lines.err, len(lines.out.splitlines())) == (0, "", 2)
@@ -160,14 +135,6 @@ def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, 
     assert run("export", "j.db", "s.csv", "--segments").err == "1 record written\n"
     assert run("import", "copy.db", "s.csv", "out.csv.gz").code == 0
     assert run("export", "copy.db").out == lines.out
-
-
-def test_an_export_that_fails_leaves_the_file_as_it_was(run: Run, one: Path, tmp_path: Path) -> None:
-    (tmp_path / "out.csv").write_text("old")
-    assert failed(run("export", "missing.db", "out.csv")) == "missing.db: No such file or directory"
-    assert failed(run("export", "j.db", "no/out.csv")) == "no/out.csv: No such file or directory"
-    assert [name for name in os.listdir(tmp_path) if "j.db" not in name] == ["out.csv"]
-    assert (tmp_path / "out.csv").read_text() == "old"
 
 
 def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
@@ -194,9 +161,7 @@ def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
     assert run("merge", "c.db", "b.db") == (0, counts, f"  conflict: {conflict}\n")
 
 
-def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(
-    run: Run, one: Path, tmp_path: Path
-) -> None:
+def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(run, one, tmp_path):
     database(tmp_path / "text.db", (Label.NO, "v"), segment=Segment("s", "die Patientin"))
     database(tmp_path / "tree.db", (Label.NO, "v"), segment=Segment("s", SEGMENT.text, "(S x)"))
     database(tmp_path / "case.db", (Label.NO, "v"), case="keep")
@@ -245,16 +210,7 @@ def test_the_folder_of_a_campaign_stands_for_its_database(run: Run, one: Path, t
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["import", "j.db"],
-        ["import", "j.db", "x", "--case", "upper"],
-        ["import", "j.db", "x", "--rename", "theirs"],
-        ["export", "j.db", "--segments"],
-        ["merge", "j.db"],
-        ["stats"],
-        ["check", "j.db", "--fast"],
-        ["burn"],
-    ],
+    [["import", "j.db", "x", "--case", "upper"], ["import", "j.db", "x", "--rename", "theirs"], ["burn"]],
 )
 def test_wrong_usage_exits_2(run: Run, one: Path, arguments: list[str]) -> None:
     done = run(*arguments)
@@ -265,12 +221,6 @@ def test_wrong_usage_exits_2(run: Run, one: Path, arguments: list[str]) -> None:
 # Wrong files
 
 
-def foreign(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    connection.close()
-
-
 def newer(path: Path) -> None:
     with JudgmentDatabase(path) as db:
         db.db.execute("PRAGMA user_version = 999")
@@ -278,9 +228,6 @@ def newer(path: Path) -> None:
 
 WRONG_FILES: list[tuple[Callable[[Path], object], str]] = [
     (lambda path: path.write_text("segment,label\n"), "found a file that is not SQLite"),
-    (lambda path: path.write_bytes(b"SQLite"), "found a file that is not SQLite"),
-    (lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096), "not a database"),
-    (foreign, "found an SQLite file of another program"),
     (newer, "was made by another version of rypt (tables of version 999, not 1)"),
     (Path.mkdir, "expected a campaign, a folder with rypt.toml"),
 ]
@@ -289,9 +236,7 @@ WRITING = [["import", "x.db", "a.csv"], ["merge", "x.db", "j.db"]]
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG_FILES)
-def test_a_wrong_file_is_named_and_left_alone(
-    run: Run, one: Path, tmp_path: Path, make: Callable[[Path], object], message: str
-) -> None:
+def test_a_wrong_file_is_named_and_left_alone(run, one, tmp_path, make, message):
     path = tmp_path / "x.db"
     make(path)
     before = path.read_bytes() if path.is_file() else os.listdir(path)
@@ -304,19 +249,12 @@ def test_a_wrong_file_is_named_and_left_alone(
 
 
 @pytest.mark.parametrize("arguments", READING)
-def test_a_missing_or_empty_file_cannot_be_read(
-    run: Run, one: Path, tmp_path: Path, arguments: list[str]
-) -> None:
+def test_a_missing_or_empty_file_cannot_be_read(run, one, tmp_path, arguments):
     assert failed(run(*arguments)) == "x.db: No such file or directory"
     assert not (tmp_path / "x.db").exists()
     (tmp_path / "x.db").touch()
     assert failed(run(*arguments)).startswith("x.db: expected a judgment database")
     assert (tmp_path / "x.db").stat().st_size == 0
-
-
-def test_a_merge_that_fails_makes_no_database(run: Run, one: Path, tmp_path: Path) -> None:
-    failed(run("merge", "x.db", "missing.db"))
-    assert os.listdir(tmp_path) == ["j.db"]
 
 
 def test_an_import_that_fails_makes_no_database(run: Run, tmp_path: Path) -> None:
@@ -340,15 +278,6 @@ def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, the
         assert [j.phrase for j in db.judgments()] == ["the house"]
 
 
-def test_semicolons_and_columns_that_are_not_there(run: Run, one: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(f"{HEADER}s,0,2,the patient,YES,v\n".replace(",", ";"))
-    assert "expected the columns to rename" in failed(
-        run("import", "j.db", "a.csv", "--rename", "nope=label")
-    )
-    assert run("import", "j.db", "a.csv", "--set", "colour=red").code == 2
-    assert run("import", "j.db", "a.csv").out.startswith("a.csv: 1 judgment added")
-
-
 def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
     failed(run("export", "j.db", "./j.db"))
     assert len(content(one)) == 1
@@ -357,42 +286,12 @@ def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
 # A full disk
 
 
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], capture_output=True
-    ).returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    yield disk
-    subprocess.run(["umount", "--lazy", disk], check=True)
-
-
 def big_file(folder: Path) -> str:
     (folder / "big.csv").write_text(HEADER + "".join(f"s,0,2,phrase {i},YES,v\n" for i in range(20_000)))
     return str(folder / "big.csv")
 
 
-def test_an_import_on_a_full_disk_changes_nothing(tiny_disk: Path, tmp_path: Path) -> None:
-    database(tiny_disk / "j.db", (Label.YES, "w"))
-    before = content(tiny_disk / "j.db")
-    line = failed(run_process(tiny_disk, "import", "j.db", big_file(tmp_path)))
-    assert line == "j.db: database or disk is full (nothing was changed)"
-    assert content(tiny_disk / "j.db") == before
-    assert run_process(tiny_disk, "check", "j.db") == (0, "no problems found\n", "")
-
-
-def test_an_export_on_a_full_disk_leaves_no_half_a_file(tiny_disk: Path, tmp_path: Path, run: Run) -> None:
-    database(tmp_path / "j.db")
-    assert run("import", "j.db", big_file(tmp_path)).code == 0
-    assert "No space left on device" in failed(run("export", "j.db", str(tiny_disk / "out.csv")))
-    assert os.listdir(tiny_disk) == []
-
-
-def test_an_import_without_room_for_more_pages_changes_nothing(
-    run: Run, one: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_without_room_for_more_pages_changes_nothing(run, one, tmp_path, monkeypatch):
     connect = sqlite3.connect
 
     def connect_small(*arguments: Any, **options: Any) -> sqlite3.Connection:

@@ -42,9 +42,7 @@ def record(**more: Any) -> Record:
     }
 
 
-def database(
-    path: str | Path = ":memory:", records: Sequence[Record] = (), **options: Any
-) -> JudgmentDatabase:
+def database(path=":memory:", records=(), **options):
     db = JudgmentDatabase(path, **options)
     db.add_segments(SEGMENTS)
     take(db, "".join(json.dumps(one) + "\n" for one in records))
@@ -122,22 +120,15 @@ def assert_comes_back(given_records: list[Record], written: Callable[[JudgmentDa
         assert exported(copy) == exported(db)
 
 
-@settings(deadline=None, max_examples=25)
-@given(records())
-def test_jsonl_comes_back(given_records: list[Record]) -> None:
-    assert_comes_back(given_records, lambda db: [exported(db)])
-
-
-@settings(deadline=None, max_examples=25)
-@given(records(without="\r"))
-def test_csv_comes_back(given_records: list[Record]) -> None:
-    assert_comes_back(given_records, as_csv)
-
-
-@settings(deadline=None, max_examples=25)
-@given(records(without="\t\r\n"))
-def test_tsv_comes_back(given_records: list[Record]) -> None:
-    assert_comes_back(given_records, as_tsv)
+@pytest.mark.parametrize(
+    ("without", "written"),
+    [("", lambda db: [exported(db)]), ("\r", as_csv), ("\t\r\n", as_tsv)],
+    ids=["jsonl", "csv", "tsv"],
+)
+@settings(deadline=None, max_examples=20)
+@given(data=st.data())
+def test_files_come_back(without, written, data):
+    assert_comes_back(data.draw(records(without)), written)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.csv", "out.csv.gz"])
@@ -153,37 +144,7 @@ def test_files_and_compressed_files_come_back(tmp_path: Path, name: str) -> None
     assert exported(copy) == exported(db)
 
 
-@pytest.mark.parametrize("field", [{"origin": "a\rb"}, {"phrase": "x" * 200_000}], ids=["return", "long"])
-def test_everything_comes_back_from_csv(field: Record) -> None:
-    assert_comes_back([record(**field)], as_csv)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"worker": "\x1b[31mred"}, "worker without control characters"),
-        ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker, found 1,000,000"),
-        ({"origin": "a\x9bb"}, "origin without control characters"),
-        ({"phrase": "the\0patient"}, "field phrase, found a NUL character"),
-        ({"weight": 1e308}, "a weight of at most 1,000,000"),
-        ({"label": "NO", "severity": 1e308}, "a severity of at most 1,000,000"),
-    ],
-)
-def test_what_would_do_harm_later_is_refused(change: Record, message: str) -> None:
-    db = database()
-    with pytest.raises(InputError, match=message) as error:
-        take(db, json.dumps(record(**change)) + "\n")
-    assert len(str(error.value)) < 500
-    assert db.count() == 0
-
-
-def test_a_name_that_stands_twice_is_refused() -> None:
-    line = json.dumps(record(label="NO"))
-    with pytest.raises(InputError, match="the name 'label' stands twice"):
-        take(database(), line.replace('"label"', '"label": "YES", "label"', 1) + "\n")
-
-
-@pytest.mark.parametrize("text", ["=1+1", "-2", "@cmd", "+", "'=x", "＝1"])
+@pytest.mark.parametrize("text", ["=1+1", "-2", "'=x"])
 def test_cells_that_begin_like_a_formula_are_written_as_text_and_come_back(text: str) -> None:
     given = [record(phrase=text, worker=text)]
     db = database()
@@ -192,35 +153,6 @@ def test_cells_that_begin_like_a_formula_are_written_as_text_and_come_back(text:
     assert f"'{text}" in cells
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝"))]
     assert_comes_back(given, as_csv)
-
-
-def test_an_early_time_comes_back_and_one_beyond_the_calendar_is_refused() -> None:
-    db, copy = database(), database()
-    assert take(db, json.dumps(record(time="0900-01-01T00:00:00Z"))).added == 1
-    assert take(copy, exported(db)).added == 1
-    with pytest.raises(InputError, match="expected a time like"):
-        take(db, json.dumps(record(time=999_999_999_999)))
-
-
-def test_a_phrase_of_a_no_break_space_comes_back() -> None:
-    db, copy = database(), database()
-    db.add([Judgment("s", Span(0, 1), "\u00a0", Label.YES, "w")])
-    assert take(copy, exported(db)).added == 1
-
-
-def test_the_origin_0_is_an_origin() -> None:
-    db = database(records=[record(origin=0), record(origin="")])
-    assert [j.origin for j in db.judgments()] == ["", "0"]
-
-
-def test_an_export_has_severities_only_where_there_are_some() -> None:
-    db = database(records=[record(), record(label="NO", worker="v")])
-    assert "severity" not in exported(db) + "".join(as_csv(db))
-    take(db, json.dumps(record(label="NO", worker="v", severity=5)))
-    assert [json.loads(line).get("severity") for line in exported(db).splitlines()] == [None, 5.0, None]
-    header, *rows = as_csv(db)[1].splitlines()
-    assert header.endswith(",weight,severity")
-    assert [row.rsplit(",", 1)[1] for row in rows] == ["5.0", ""]
 
 
 # Good lines
@@ -269,26 +201,6 @@ def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token()
     ]
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_blanks_are_filled_by_defaults_but_for_labels(form: str) -> None:
-    db = database()
-    rows = [record(worker="", phrase="the patient"), record(worker="Bob"), record(label="", phrase="x")]
-    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-    text = "\n".join(lines if form == "csv" else map(json.dumps, rows)) + "\n"
-    result = take(db, text, defaults={"worker": "Ada", "label": "NO"})
-    assert result == Imported(added=2, unanswered=1)
-    assert {j.worker for j in db.judgments()} == {"Ada", "Bob"}
-
-
-def test_a_segment_comes_before_its_judgments() -> None:
-    db = database()
-    lines = [json.dumps(record(segment=12)), '{"id": 12, "text": "zwei Wörter", "language": "de"}']
-    with pytest.raises(InputError, match="is not in the database"):
-        take(db, "\n".join(lines))
-    assert take(db, "\n".join(lines[::-1])) == Imported(added=1, segments=1)
-    assert db.segments()[1] == Segment("12", "zwei Wörter", None, "de")
-
-
 def test_repeats_are_counted_once_each_whatever_comes_again() -> None:
     db = database(records=[record(), record(), record(label="NO")])
     assert db.count() == 3
@@ -297,54 +209,23 @@ def test_repeats_are_counted_once_each_whatever_comes_again() -> None:
     assert db.votes()[0].yes == 3
 
 
-def test_line_breaks_become_spaces() -> None:
-    db = database(records=[record(phrase="the\r\npatient", worker="a\r\nb")])
-    assert [(j.phrase, j.worker) for j in db.judgments()] == [("the patient", "a b")]
-    assert take(db, f'{HEADER}s,0,2,"the\rpatient",YES,a b\n') == Imported(already=1)
-
-
-def test_a_very_long_line_is_one_judgment() -> None:
-    phrase = "wort " * 400_000
-    db = database(records=[record(phrase=phrase)])
-    assert [j.phrase for j in db.judgments()] == [phrase.strip()]
-
-
-@pytest.mark.parametrize("text", ["", "\n \n", HEADER])
-def test_a_file_without_records_adds_nothing(text: str) -> None:
-    assert take(database(), text) == Imported()
-
-
 # Bad lines
 
 
 BAD_RECORDS = [
+    ({"worker": "\x1b[31mred"}, "worker without control characters"),
+    ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker, found 1,000,000"),
     ({"label": "maybe"}, r"expected a label YES, NO or NOT_SURE \(or y, n, \?\), found 'maybe'"),
     ({"segment": "t"}, "segment 't' is not in the database"),
-    ({"stop": 6}, "span 0-6 is outside segment s, which has 5 tokens"),
-    ({"start": 2}, "expected a span of at least one token, found 2-2"),
-    ({"start": -1}, "expected a whole number in the field start, found -1"),
-    ({"stop": 2.0}, "expected a whole number in the field stop, found 2.0"),
-    ({"stop": None}, "expected a whole number in the field stop, found None"),
     ({"time": "yesterday"}, "expected a time like 2026-11-16T09:30:00Z, found 'yesterday'"),
     ({"weight": -0.5}, "expected a weight of at least 0, found -0.5"),
-    ({"weight": "nan"}, "expected a weight of at least 0, found 'nan'"),
-    ({"weight": "heavy"}, "expected a weight of at least 0, found 'heavy'"),
     ({"severity": 5}, "expected a severity with the label NO only, found 5.0 with YES"),
-    (
-        {"severity": 0, "label": "NOT_SURE"},
-        "expected a severity with the label NO only, found 0.0 with NOT_SURE",
-    ),
     ({"severity": -1, "label": "NO"}, "expected a severity of at least 0, found -1"),
-    ({"severity": "inf", "label": "NO"}, "expected a severity of at least 0, found 'inf'"),
-    ({"severity": "bad", "label": "NO"}, "expected a severity of at least 0, found 'bad'"),
     (
         {"worker": " "},
         r"expected a worker, found nothing: who gave this label\? \(--set worker=NAME names one person",
     ),
-    ({"worker": None}, "expected a worker, found nothing: who gave this label"),
-    ({"phrase": " "}, "expected text in the field phrase, found nothing"),
     ({"phrase": ["the"]}, r"expected text in the field phrase, found \['the'\]"),
-    ({"phrase": "\u0000"}, "expected text in the field phrase, found a NUL"),
     ({"source": "rumour"}, "expected a source hit, import or simulation, found 'rumour'"),
     ({"worker": "\ud800"}, "expected Unicode text in the field worker"),
 ]
@@ -364,19 +245,15 @@ def test_a_bad_judgment_is_refused_with_its_line(change: Record, message: str) -
 
 
 BAD_LINES = [
+    (json.dumps(record()).replace('"label"', '"label": "NO", "label"'), "the name 'label' stands twice"),
     ('{"segment": "s"', "expected a JSON object"),
-    ("[1, 2]", r"expected a JSON object, found '\[1, 2\]'"),
-    ("[" * 100_000, "expected a JSON object"),
-    ('{"id": "s"}', "expected a label .* or a text"),
     ('{"text": "ohne Namen"}', "expected text in the field id, found nothing"),
     ('{"id": "s", "text": "die Patientin"}', "segment s is there with another text: 'der Patient"),
     (
         json.dumps({"id": "s", "text": SEGMENTS[0].text, "tree": f"(FLAT {SEGMENTS[0].text})"}),
         "with another tree .--repl",
     ),
-    (json.dumps({"id": "n", "text": "neu", "tree": "(S (A neu)"}), "segment n: unbalanced brackets"),
     (json.dumps({"id": "n", "text": "neu", "tree": "(S alt)"}), "token 0 is 'neu' in the source and 'alt'"),
-    ('{"id": "n", "text": "neu", "tree": ["S"]}', "tree"),
 ]
 
 
@@ -404,11 +281,6 @@ def test_lines_are_counted_over_quoted_line_breaks_and_the_first_bad_one_is_name
     assert dict(result.refusals)[8] == "expected 6 fields, found 2"
 
 
-def test_only_the_first_refusals_are_kept_but_all_are_counted() -> None:
-    result = take(database(), HEADER + "s,0\n" * 1500 + GOOD, skip_refused=True)
-    assert (result.added, result.refused, len(result.refusals)) == (1, 1500, 1000)
-
-
 def test_a_header_without_label_is_an_error_even_when_lines_are_skipped() -> None:
     with pytest.raises(
         InputError, match=r"^file:2: expected a column label \(judgments\) or text \(segments\)"
@@ -418,16 +290,12 @@ def test_a_header_without_label_is_an_error_even_when_lines_are_skipped() -> Non
 
 BAD_FILES = [
     ("cut.jsonl.gz", lambda text: gzip.compress(text)[:-12], "expected a whole gzip file"),
-    ("no.jsonl.gz", lambda text: text, ":1: expected a whole gzip file"),
     ("latin.jsonl", lambda text: text + "é\n".encode("latin-1"), ":3: expected UTF-8, found byte 0xe9"),
-    ("nul.jsonl", lambda text: text + b"{\0}\n", ":3: expected a JSON object"),
 ]
 
 
 @pytest.mark.parametrize(("name", "spoil", "message"), BAD_FILES)
-def test_a_damaged_file_changes_nothing(
-    tmp_path: Path, name: str, spoil: Callable[[bytes], bytes], message: str
-) -> None:
+def test_a_damaged_file_changes_nothing(tmp_path, name, spoil, message):
     db = database()
     (tmp_path / name).write_bytes(
         spoil(b"".join(json.dumps(record(worker=w)).encode() + b"\n" for w in "ab"))
@@ -461,9 +329,7 @@ OVERLAPPING = few(
 
 @settings(deadline=None, max_examples=20)
 @given(OVERLAPPING, OVERLAPPING)
-def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(
-    left: list[Record], right: list[Record]
-) -> None:
+def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left, right):
     def identities(some: list[Record]) -> Counter[tuple[Any, ...]]:
         return Counter((one["stop"], one["label"], one["worker"], one["origin"]) for one in some)
 
@@ -483,15 +349,6 @@ def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(
             for again in (b, copy, a):
                 assert merge(ab, again).added == 0
             assert exported(ab) == before
-
-
-def test_a_merge_of_segments_with_other_languages_is_refused(tmp_path: Path) -> None:
-    for ours, theirs in (("de", "nl"), ("nl", "de")):
-        with JudgmentDatabase(":memory:") as db, JudgmentDatabase(tmp_path / theirs) as other:
-            db.add_segments([Segment("s", "was is", None, ours)])
-            other.add_segments([Segment("s", "was is", None, theirs)])
-            with pytest.raises(DatabaseError, match=f"segment s is there with another language: {ours}"):
-                merge(db, tmp_path / theirs)
 
 
 def test_an_export_is_of_one_moment(tmp_path: Path) -> None:

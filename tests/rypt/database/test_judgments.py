@@ -1,4 +1,4 @@
-"""The judgment database: what it holds, and what it survives: other processes, a kill, wrong files."""
+"""The judgment database: what it holds and counts, what check finds, and what it survives."""
 
 import json
 import os
@@ -7,21 +7,27 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlite_utils.cli import cli
 
+from rypt.database.check import check, summary
 from rypt.database.exchange import import_file
 from rypt.database.judgments import DatabaseError, JudgmentDatabase
-from rypt.database.votes import read_votes
+from rypt.database.votes import NO, YES, read_votes
 from rypt.records import Judgment, Label, Segment, Span
-from rypt.text import FormatError, RyptError
+from rypt.text import RyptError
 
 RYPT = [sys.executable, "-c", "from rypt.cli import main; main()"]
 TREE = "(S (NP (A der) (N Patient)) (V wurde) (VP isoliert) (. .))"
@@ -30,9 +36,7 @@ NP = Span(0, 2)
 NOBODY = 65534
 
 
-def judgment(
-    label: Label = Label.YES, worker: str = "w", phrase: str = "the patient", **more: Any
-) -> Judgment:
+def judgment(label=Label.YES, worker="w", phrase="the patient", **more):
     return Judgment("s", NP, phrase, label, worker, **more)
 
 
@@ -66,17 +70,9 @@ def start_import(path: Path, file: str | Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     ("labels", "majority"),
-    [
-        ("YES", "YES"),
-        ("YES YES NO", "YES"),
-        ("NO YES", "NOT_SURE"),
-        ("YES NOT_SURE", "NOT_SURE"),
-        ("YES YES NO NO NOT_SURE", "NOT_SURE"),
-    ],
+    [("YES YES NO", "YES"), ("NO YES", "NOT_SURE"), ("YES YES NO NO NOT_SURE", "NOT_SURE")],
 )
-def test_several_judgments_of_a_key_give_their_majority_and_a_tie_is_not_sure(
-    labels: str, majority: str
-) -> None:
+def test_several_judgments_of_a_key_give_their_majority_and_a_tie_is_not_sure(labels, majority):
     db = database(":memory:", *(judgment(Label(name), f"w{i}") for i, name in enumerate(labels.split())))
     assert db.rows("SELECT label, judgments FROM labels") == [(majority, len(labels.split()))]
     assert db.label("s", NP, "The  Patient") == Label(majority)
@@ -109,12 +105,8 @@ def test_the_earliest_time_the_smallest_weight_and_the_largest_severity_stay_in_
     ("wrong", "message"),
     [
         (judgment(Label.YES, severity=1.0), "a severity with the label NO only, found 1.0 with YES"),
-        (judgment(Label.NO, severity=-1.0), "a severity of at least 0, found -1.0"),
-        (judgment(Label.NO, severity=float("nan")), "a severity of at least 0, found nan"),
         (judgment(worker=" "), "expected a worker"),
         (judgment(weight=-1.0), "CHECK"),
-        (judgment(source="rumour"), "CHECK"),
-        (Judgment("s", Span(2, 2), "x", Label.YES, "w"), "a span of at least one token, found 2-2"),
         (Judgment("nowhere", NP, "x", Label.YES, "w"), "segment 'nowhere' is not in the database"),
     ],
 )
@@ -146,13 +138,6 @@ def test_a_segment_keeps_its_text_and_its_tree() -> None:
     assert db.segments() == [Segment("s", SEGMENT.text, SEGMENT.tree, "de")]
     db.add_segments([Segment("s", SEGMENT.text, "(S x)")], replace_trees=True)
     assert db.segments() == [Segment("s", SEGMENT.text, "(S x)", "de")]
-
-
-def test_writes_do_not_nest() -> None:
-    db = database()
-    with pytest.raises(RuntimeError, match="one write inside another"), db.writing():
-        db.add([judgment()])
-    assert db.count() == 0
 
 
 # What counts
@@ -243,21 +228,6 @@ def test_readonly_never_leaves_out_the_log_of_a_killed_writer(public: Path) -> N
         JudgmentDatabase(public / "j.db", readonly=True)
 
 
-def test_a_missing_or_empty_file_is_an_error_for_readers_and_a_new_database_for_writers(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "x.db"
-    with pytest.raises(DatabaseError, match=r"x\.db: No such file"):
-        JudgmentDatabase(path, readonly=True)
-    assert not path.exists()
-    path.touch()
-    with pytest.raises(DatabaseError, match="expected a judgment database"):
-        JudgmentDatabase(path, readonly=True)
-    with database(path, judgment()) as db:
-        assert (db.count(), db.rows("PRAGMA journal_mode")) == (1, [("wal",)])
-    assert os.listdir(tmp_path) == ["x.db"]
-
-
 # Other processes, a kill
 
 
@@ -303,19 +273,6 @@ def test_an_import_killed_before_its_commit_leaves_the_old_state(tmp_path: Path)
         assert import_file(db, tmp_path / "lines").added == count
 
 
-def test_a_file_that_is_read_slowly_does_not_keep_others_from_writing(tmp_path: Path) -> None:
-    database(tmp_path / "j.db").close()
-    process = start_import(tmp_path / "j.db", "-")
-    assert process.stdin is not None
-    process.stdin.write(record("v", "p") * 2000)
-    process.stdin.flush()
-    with JudgmentDatabase(tmp_path / "j.db") as db:
-        db.db.execute("PRAGMA busy_timeout = 5000")
-        assert db.add([judgment()]) == 1
-        process.communicate()
-        assert db.count() == 2001
-
-
 # For users of sqlite-utils
 
 
@@ -344,12 +301,183 @@ def test_the_queries_of_the_documentation(tmp_path: Path) -> None:
     assert news == [{"start": 0, "stop": 1, **said}]
 
 
-def test_judgments_forget_no_phrase_when_the_cache_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rypt.database.judgments.ROWS", 2)
-    monkeypatch.setattr("rypt.database.judgments.CACHED_PHRASES", 1)
-    db = database()
-    given = [judgment(worker=f"w{i % 3}", phrase=f"p{i % 5}", origin=f"o{i % 2}") for i in range(30)]
-    assert db.add(given) == 30
-    assert (len(db.rows("SELECT * FROM phrases")), len(db.rows("SELECT * FROM names"))) == (5, 5)
-    with pytest.raises(FormatError, match="expected a phrase"):
-        db.add([judgment(phrase=" ")])
+LABELS = st.tuples(st.just(Label.NO), st.none() | st.sampled_from([0.0, 0.1, 1.0, 5.0])) | st.tuples(
+    st.sampled_from(Label), st.none()
+)
+GRADED = st.builds(
+    lambda segment, start, phrase, worker, origin, graded, weight: Judgment(
+        segment, Span(start, start + 1), phrase, graded[0], worker, origin, weight=weight, severity=graded[1]
+    ),
+    st.sampled_from(["10", "9"]),
+    st.integers(0, 2),
+    st.sampled_from(["b", "a"]),
+    st.sampled_from(["Zoe", "Ada", "both"]),
+    st.sampled_from(["", "JHU", "both"]),
+    LABELS,
+    st.sampled_from([0.0, 0.1, 0.2, 1.0]),
+)
+
+
+def key_of(judgment: Judgment) -> tuple[str, int, int, str]:
+    return judgment.segment, *judgment.span, judgment.phrase
+
+
+def sums(judgments: Sequence[Judgment]) -> Counter[tuple[tuple[str, int, int, str], str]]:
+    """Exact sums in tenths, which are all that occurs here."""
+    total: Counter[tuple[tuple[str, int, int, str], str]] = Counter()
+    for j in judgments:
+        weight = Fraction(round(j.weight * 10), 10)
+        total[key_of(j), j.label] += weight
+        if j.severity is not None:
+            total[key_of(j), "penalty"] += weight * Fraction(round(j.severity * 10), 10)
+            total[key_of(j), "graded"] += weight
+    return total
+
+
+@given(st.lists(GRADED, max_size=12))
+def test_counts_are_the_sums_of_what_counts(judgments: list[Judgment]) -> None:
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("9", "a b c"), Segment("10", "a b c")])
+    db.add(judgments)
+    db.exclude("Zoe", "a bot")
+    stored = [j for j in db.judgments() if j.weight > 0 and j.worker != "Zoe"]
+    votes = read_votes(db)
+    assert votes.keys == sorted({key_of(j) for j in stored})
+    assert sorted(
+        (votes.keys[k], votes.workers[w], votes.origins[o], weight)
+        for k, w, o, weight in zip(votes.key, votes.worker, votes.origin, votes.weight, strict=True)
+    ) == sorted((key_of(j), j.worker, j.origin, j.weight) for j in stored)
+    assert np.isnan(votes.severity[votes.label != NO]).all()
+    of_ada = np.array([votes.workers[w] == "Ada" for w in votes.worker], np.bool_)
+    for mask, chosen in ((None, stored), (of_ada, [j for j in stored if j.worker == "Ada"])):
+        expected = sums(chosen)
+        names = ("YES", "NO", "NOT_SURE", "penalty", "graded")
+        assert votes.counts(mask).tolist() == [
+            [float(expected[key, name]) for name in names] for key in votes.keys
+        ]
+
+
+def test_sums_of_tenths_tie() -> None:
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("9", "a b c")])
+    weights = {("Ada", Label.YES): 0.1, ("Bob", Label.YES): 0.2, ("Cem", Label.NO): 0.3}
+    db.add([Judgment("9", Span(0, 1), "a", label, name, weight=w) for (name, label), w in weights.items()])
+    votes = read_votes(db)
+    yes, no = votes.counts()[0, :2]
+    assert yes == no == 0.3
+    assert votes.label.tolist() == [YES, YES, NO]
+
+
+PATIENT = "(S (NOUN (ART der) (NN Patient)) (VAFIN wurde) (VP (VVPP isoliert)))"
+SEGMENTS = [Segment("s", "der Patient wurde isoliert", PATIENT), Segment("bare", "ja  gut ")]
+
+
+NOUN = Span(0, 2)
+
+
+def of_patient(span: Span = NOUN, label: Label = Label.YES, worker: str = "w", origin: str = "") -> Judgment:
+    return Judgment("s", span, "the patient", label, worker, origin)
+
+
+@pytest.fixture
+def db() -> JudgmentDatabase:
+    """A database in which nothing is wrong."""
+    db = JudgmentDatabase(":memory:")
+    db.add_segments(SEGMENTS)
+    db.add(
+        [of_patient(), of_patient(label=Label.NO, worker="v"), of_patient(Span(3, 4)), of_patient(Span(0, 4))]
+    )
+    return db
+
+
+def problems(db: JudgmentDatabase, sources: list[Segment] | None = None) -> list[str]:
+    return list(map(str, check(db, sources)))
+
+
+def test_nothing_is_wrong_in_a_clean_or_an_empty_database(db: JudgmentDatabase) -> None:
+    now = [SEGMENTS[0], Segment("bare", "ja gut"), Segment("new", "noch einer")]
+    assert problems(db) == problems(db, now) == problems(JudgmentDatabase(":memory:")) == []
+
+
+def test_spans_that_are_no_constituents_and_trees_that_cannot_be_used(db: JudgmentDatabase) -> None:
+    db.add([of_patient(Span(1, 3)), of_patient(Span(1, 3), worker="v"), of_patient(Span(2, 9))])
+    db.add([Judgment("bare", Span(0, 1), "yes", Label.YES, worker) for worker in "vw"])
+    db.add_segments([Segment("t", "kein Wort", "(S (NOUN ein) (VP Wort))")])
+    assert problems(db) == [
+        "span is not a constituent: segment s, span 1-3 (2 judgments)",
+        "span is not a constituent: segment s, span 2-9 (1 judgment)",
+        "segment without a usable parse: segment bare, span 0-1 (2 judgments)",
+        "tree does not fit its text: segment t: token 0 is 'kein' in the source and 'ein' in the tree",
+    ]
+
+
+def test_texts_that_changed_since_the_workers_saw_them(db: JudgmentDatabase) -> None:
+    where = "segment s was 'der Patient wurde isoliert' and is now 'die Patientin wurde isoliert'"
+    assert problems(db, [Segment("s", "die Patientin wurde isoliert", PATIENT)])[0] == (
+        f"segment text changed: {where} (4 judgments)"
+    )
+    assert problems(db, SEGMENTS[1:]) == ["segment is not in the source: segment s (4 judgments)"]
+
+
+@pytest.mark.parametrize("phrase", ["The patient", "the [Skip] patient"])
+def test_phrases_that_no_candidate_can_have(db: JudgmentDatabase, phrase: str) -> None:
+    db.db.execute("UPDATE phrases SET phrase = ? WHERE start = 3", [phrase])
+    assert problems(db) == [f"phrase is not in normal form: segment s, {phrase!r} (1 judgment)"]
+
+
+def test_a_worker_who_said_yes_and_no_in_one_place(db: JudgmentDatabase) -> None:
+    db.add([of_patient(label=Label.NOT_SURE), of_patient(label=Label.NO, origin="elsewhere")])
+    assert (problems(db), db.count_contradictions()) == ([], 0)
+    db.add([of_patient(label=Label.NO)])
+    where = "worker w, segment s, span 0-2, 'the patient'"
+    assert problems(db) == [f"worker said YES and NO in one place: {where} (2 judgments)"]
+    assert db.count_contradictions() == 1
+
+
+def overwrite(path: Path, table: str) -> None:
+    """Spoil the page on which a table begins."""
+    with JudgmentDatabase(path, readonly=True) as db:
+        ((page,),) = db.rows("SELECT rootpage FROM sqlite_master WHERE name = ?", table)
+        ((size,),) = db.rows("PRAGMA page_size")
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("look", [problems, summary], ids=["check", "summary"])
+@pytest.mark.parametrize("table", ["judgment_rows", "settings"])
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path, look, table):
+    with JudgmentDatabase(tmp_path / "x.db") as db:
+        db.add_segments(SEGMENTS)
+        db.add([of_patient()])
+    overwrite(tmp_path / "x.db", table)
+
+    def open_and_look() -> None:
+        with JudgmentDatabase(tmp_path / "x.db", readonly=True) as db:
+            look(db)
+
+    with pytest.raises(DatabaseError, match=r"x\.db: .*malformed"):
+        open_and_look()
+
+
+def test_the_summary_counts_everything(db: JudgmentDatabase, tmp_path: Path) -> None:
+    simulated = Judgment("s", Span(3, 4), "the patient", Label.YES, "v", "h", "simulation")
+    db.add([simulated, of_patient(Span(0, 4), Label.NOT_SURE, "u", "h")])
+    numbers = summary(db)
+    size = numbers.pop("bytes")
+    assert numbers == {
+        "segments": 2,
+        "without_parse": 1,
+        "judgments": 6,
+        "of_these_count": 6,
+        "excluded_workers": 0,
+        "keys": 3,
+        "labels": {"YES": 4, "NO": 1, "NOT_SURE": 1},
+        "sources": {"import": 5, "simulation": 1},
+        "workers": 3,
+        "keys_judged_twice_or_more": 3,
+        "of_these_unanimous": 1,
+        "case": "lower",
+        "bytes_per_judgment": round(size / 6, 1),
+    }
+    assert summary(JudgmentDatabase(":memory:"))["bytes_per_judgment"] is None

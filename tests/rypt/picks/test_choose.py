@@ -1,6 +1,5 @@
 """The candidate that a metric puts first."""
 
-import numpy as np
 import pytest
 import sacrebleu
 from systems_world import make
@@ -9,27 +8,7 @@ from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate
-from rypt.scoring.scorer import best_picks
 from rypt.text import RyptError
-
-
-def candidate(text, score=None, segment="1"):
-    return Candidate(segment, text, "", score=score)
-
-
-@pytest.mark.parametrize(
-    ("scores", "models", "text", "tied"),
-    [
-        ([0.1, 0.3, 0.2], [None] * 3, "b", 1),
-        ([0.3, 0.3, 0.3], [None] * 3, "a", 3),
-        ([0.3, 0.3, 0.3], [None, -2.0, -1.0], "c", 3),
-        ([0.3, 0.1, 0.3 + 1e-12], [-1.0, 0.0, -1.0], "a", 2),
-    ],
-)
-def test_the_best_then_the_model_then_the_first(scores, models, text, tied):
-    candidates = [candidate(name, model) for name, model in zip("abc", models, strict=True)]
-    (pick,) = best_picks(np.array(scores), candidates).values()
-    assert (pick.candidate.text, pick.tied) == (text, tied)
 
 
 @pytest.fixture(scope="module")

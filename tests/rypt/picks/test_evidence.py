@@ -81,10 +81,7 @@ def test_a_whole_file_may_say_what_is_better(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"segment": "0", "system": "sys0"}', "expected an object"),
-        ({**GOOD, "score": 10**400}, "expected an object"),
         ('{"segment": "0", "system": "sys0", "score": NaN, "better": "lower"}', "expected a finite number"),
-        ({**GOOD, "better": "bigger"}, "expected better as higher or lower"),
         (GOOD, "a second score of sys0, segment 0, by rater 'r1'"),
     ],
 )
@@ -116,20 +113,6 @@ def test_raters_are_workers(folder):
         assert split.scored == (0, 1, 2, 3)
         assert (split.judges.sum(axis=0) == 1).all()
     assert sum(split.judges.astype(int) for split in splits).tolist() == [[1] * 12] * 2
-
-
-def test_only_the_frontier_counts(folder):
-    words, phrases, sentences, every = (len(read(folder, max_len=n).data.votes) for n in (1, 2, 4, None))
-    assert words + phrases + sentences == every  # no constituent of these trees is on two of the frontiers
-    assert min(words, phrases, sentences) > 0
-
-
-def test_a_list_may_lack_segments(folder):
-    lines = (folder / "sys2.jsonl").read_text().splitlines(keepends=True)
-    (folder / "sys2.jsonl").write_text("".join(lines[3:]))
-    table = read(folder).data.candidates
-    assert (table[2, :3] == -1).all()
-    assert (table[[0, 1, 3, 4]] >= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Held-out picks: what is held out stays out, why single candidates may not be held out, and nets by brute force."""
 
-from collections import Counter
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -14,7 +13,7 @@ from rypt.campaign.settings import Scoring
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.votes import read_votes
 from rypt.picks.evidence import read_evidence
-from rypt.picks.held_out import HeldOutPicks, SplitPicks, permuted
+from rypt.picks.held_out import HeldOutPicks, SplitPicks
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import compare_picks
 from rypt.picks.splits import PickSplit, rotate_raters, split_systems
@@ -128,24 +127,6 @@ def test_the_judging_raters_own_scores(rated):
     own = scores(rated.data, "human", replace(split, human=human))
     assert own[2, 0] == split.human[[0, 1, 3, 4], 0].min() - 1
     assert own[:, 1].tolist() == [0] * 5
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), max_size=60),
-    st.integers(0, 99),
-)
-def test_the_control_moves_the_verdicts_of_each_segment(judged, seed):
-    counts = np.zeros((len(judged), 5))
-    for i, (_, yes, no) in enumerate(judged):
-        counts[i, :2] = yes, no
-    segments = np.array([segment for segment, *_ in judged], np.int64)
-    mixed = permuted(counts, segments, np.random.default_rng(seed))
-    for segment in range(4):
-        before, after = (Counter(map(tuple, rows[segments == segment].tolist())) for rows in (counts, mixed))
-        assert before == after
-    assert not mixed[~counts.any(axis=1)].any()  # what nobody judged stays so
-    many = np.eye(5)[np.arange(40) % 2]
-    assert (permuted(many, np.zeros(40, np.int64), np.random.default_rng(seed)) != many).any()
 
 
 # the bias

@@ -1,6 +1,5 @@
 """Wins and losses by brute force, and the tests of significance against scipy's."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +12,6 @@ from systems_world import make
 from rypt.picks.evidence import read_evidence
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import against, bootstrap_interval, compare_picks, permutation_test
-from rypt.picks.splits import PickSplit
 from rypt.text import RyptError
 
 
@@ -106,27 +104,3 @@ def test_only_some_segments_count(evidence):
     parts = [outcomes(evidence, "rypt", "bleu", segments=half).outcomes[0] for half in halves]
     assert [part.segments for part in parts] == [15, 15]
     assert np.mean([part.net for part in parts]) == pytest.approx(every.net)
-
-
-def test_where_one_candidate_has_a_score_there_is_nothing_to_pick(evidence):
-    """Such segments would count as equal, and hide a difference."""
-    (split,) = evidence.splits("system", 1, 1)
-    few = split.quality.copy()
-    few[list(split.scored)[1:], :20] = np.nan
-    found = compare_picks(evidence.data, parsed("rypt", "bleu"), [PickSplit(split.judges, split.scored, few)])
-    mask = np.arange(30) >= 20
-    same = compare_picks(evidence.data, parsed("rypt", "bleu"), [split], segments=mask)
-    assert found == same
-    assert found.outcomes[0].segments == 10
-
-
-def test_the_best_and_a_random_pick_are_among_the_candidates_there_are(evidence):
-    (split,) = evidence.splits("system", 1, 1)
-    better = split.quality.copy()
-    gone = evidence.data.candidates.copy()
-    missing = split.scored[0]
-    better[missing], gone[missing] = 100.0, -1
-    data = replace(evidence.data, candidates=gone)
-    found = compare_picks(data, parsed("rypt", "bleu"), [PickSplit(split.judges, split.scored, better)])
-    assert found.quality["best"] <= 0
-    assert found.quality["random"] <= 0

@@ -27,19 +27,9 @@ def test_systems_judge_or_are_scored_and_never_both():
         assert set(np.flatnonzero(~judges).tolist()) == set(split.scored)
 
 
-@pytest.mark.parametrize(("count", "judging"), [(3, 1), (4, 2), (5, 3), (6, 3), (13, 7)])
-def test_half_of_the_systems_judge_and_two_are_left(count, judging):
-    (split,) = divided([str(i) for i in range(count)])
-    assert (split.judges[:, 0].sum(), len(split.scored)) == (judging, count - judging)
-
-
 @pytest.mark.parametrize(
     ("systems", "judging", "message"),
-    [
-        (2, None, "expected at least 3 systems, .* found 2"),
-        (5, 4, "expected 1 to 3 judging systems"),
-        (5, 0, "expected 1 to 3 judging systems"),
-    ],
+    [(2, None, "expected at least 3 systems, .* found 2"), (5, 4, "expected 1 to 3 judging systems")],
 )
 def test_too_few_systems(systems, judging, message):
     with pytest.raises(RyptError, match=message):
@@ -95,20 +85,11 @@ def test_all_combinations_are_taken_or_different_random_ones(raters, judging, mo
         assert all(sum(names) == judging for names in combinations)
 
 
-def test_who_gave_no_judgments_decides_and_does_not_judge():
-    raters = {name: np.full((2, 1), value) for name, value in (("a", 1.0), ("b", 10.0), ("c", 100.0))}
-    found = rotated(raters, workers=["a", "c", "z"])
-    assert {judges_of(split, 0, "acz"): split.quality[0, 0] for split in found} == {"a": 55, "c": 5.5}
-
-
 @pytest.mark.parametrize(
     ("raters", "systems", "options", "message"),
     [
         (1, 2, {}, "this file has one rater a segment, and --hold-out rater needs two"),
         (2, 2, {"judging": 2}, "2 judging and 1 deciding raters: 1 segment: only 2 raters scored two"),
-        (3, 1, {}, "at least 2 systems to pick from, found 1"),
-        (3, 2, {"judging": 0}, "expected at least 1 judging rater, found 0"),
-        (3, 2, {"workers": ["0"], "judging": 2}, "only 1 of the raters gave judgments"),
     ],
 )
 def test_too_few_raters(raters, systems, options, message):

@@ -71,9 +71,7 @@ SPANS = st.tuples(st.integers(0, 5), st.integers(1, 6))
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=10),
     st.lists(st.tuples(SPANS, st.booleans(), st.integers(0, 2)), max_size=4),
 )
-def test_labels_are_what_the_rules_say(
-    links: list[tuple[int, int]], marked: list[tuple[tuple[int, int], bool, int]]
-) -> None:
+def test_labels_are_what_the_rules_say(links, marked):
     """Against the rules in plain words; and labels never contradict percolation."""
     tokens = [f"w{i}" for i in range(6)]
     sides = {"target": tokens, "source": list(TREE.tokens)}

@@ -23,16 +23,16 @@ def write(folder: Path, *lines: str) -> Path:
 
 
 def row(
-    target: str,
-    category: str = "Style/Awkward",
-    severity: str = "Minor",
+    target,
+    category="Style/Awkward",
+    severity="Minor",
     *,
-    system: str = "A",
-    rater: str = "rater1",
-    source: str = "Ein Haus.",
-    seg: str = "12",
-    last: str = "",
-) -> str:
+    system="A",
+    rater="rater1",
+    source="Ein Haus.",
+    seg="12",
+    last="",
+):
     return "\t".join((system, "doc", "1", seg, rater, source, target, category, severity, last))
 
 

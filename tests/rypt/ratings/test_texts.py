@@ -79,9 +79,7 @@ TEXTS = st.text(st.sampled_from("abc .,'\"é\u0301-&;“()3我 "), min_size=1, m
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from("AB"), st.booleans()), min_size=1, max_size=6))
-def test_every_rating_finds_its_texts_again(
-    tmp_path_factory: pytest.TempPathFactory, rated: list[tuple[str, str, str, bool]]
-) -> None:
+def test_every_rating_finds_its_texts_again(tmp_path_factory, rated):
     """For any text and mark: the tokens spell the texts."""
     folder = tmp_path_factory.mktemp("t")
     ratings = [
@@ -138,9 +136,7 @@ def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
         ('{"id": 7}\n', ["7"], "ref:1: expected a JSON object with id and text"),
     ],
 )
-def test_references_in_a_file(
-    tmp_path: Path, text: str, segments: list[str], found: dict[str, str] | str
-) -> None:
+def test_references_in_a_file(tmp_path, text, segments, found):
     (tmp_path / "ref").write_text(text, encoding="utf-8")
     if isinstance(found, dict):
         assert read_references(tmp_path / "ref", segments) == found

@@ -1,4 +1,4 @@
-"""The treatments of unknown constituents, the calibrated table, and severities against their definition."""
+"""Unknown constituents, the calibrated table and severities against their definition; models learned from a database."""
 
 import math
 from dataclasses import replace
@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import corpora, reference_label, reference_phrase
 
-from rypt.records import Candidate, Span, Votes
+from rypt.database.judgments import JudgmentDatabase
+from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
 from rypt.scoring.frontier import frontier
+from rypt.scoring.learning import scorer_from_database
 from rypt.scoring.models import (
     PATTERNS,
     SCALE,
@@ -19,7 +21,6 @@ from rypt.scoring.models import (
     Percolation,
     SeverityModel,
     observed_patterns,
-    vote_patterns,
 )
 from rypt.scoring.observations import vote_labels
 from rypt.scoring.percolation import NO, UNKNOWN, YES
@@ -56,12 +57,6 @@ def test_treatments_of_unknowns(unknown, score):
     assert f"unknown:{unknown}" in Percolation(unknown).options
 
 
-@pytest.mark.parametrize(("unknown", "ties"), [("maybe", "unknown"), ("half", "coin")])
-def test_bad_options(unknown, ties):
-    with pytest.raises(RyptError):
-        Percolation(unknown, ties)
-
-
 @settings(max_examples=50)
 @given(corpora())
 def test_score_is_the_mean_of_p_yes(corpus):
@@ -77,21 +72,6 @@ def test_score_is_the_mean_of_p_yes(corpus):
 
 
 # the calibrated table
-
-
-@pytest.mark.parametrize(
-    ("votes", "pattern"),
-    [
-        ((0, 0, 0), "novel"),
-        ((0.4, 0, 0), "one YES"),
-        ((0, 6, 2), "most NO"),
-        ((0, 5, 3), "more NO"),
-        ((2, 2, 2), "tie"),
-        ((1, 0, 1), "not sure"),
-    ],
-)
-def test_patterns(votes, pattern):
-    assert PATTERNS[vote_patterns(np.array([votes], np.float64))[0]] == pattern
 
 
 def test_patterns_of_phrases_that_nobody_judged():
@@ -114,16 +94,6 @@ def test_table_learns_what_each_state_is_worth():
     root, yes, no = table.p_yes(observed)[:3]
     assert max(root, no) < 0.02
     assert yes == pytest.approx(0.5, abs=0.02)
-
-
-def test_table_has_a_row_for_each_pattern_of_votes():
-    """One YES is right half of the time, five always; both are YES after percolation."""
-    votes = [Votes("1", Span(0, 1), "x", 1, 0), Votes("1", Span(1, 2), "z", 5, 0)]
-    labels = [[UNKNOWN, NO, YES], [UNKNOWN, YES, YES]] * 100
-    table, observed = fitted(PAIR, votes, "x z", "0-0 1-1", labels)
-    _, one, five = table.p_yes(observed)[:3]
-    assert one == pytest.approx(0.5, abs=0.05)
-    assert five > 0.95
 
 
 def test_table_takes_what_it_never_saw_from_what_is_near():
@@ -199,31 +169,6 @@ def votes(span, phrase, *, no=0.0, penalty=0.0, graded=None, yes=0.0):
     return Votes("1", span, phrase, yes, no, 0.0, penalty, no if graded is None else graded)
 
 
-def score(judged, text="the house stands", links="0-0 1-1 2-2"):
-    scorer = Scorer(HOUSE, judged)
-    scorer.model = replace(SeverityModel.fit(scorer.judged, scorer.counts), unseen=UNSEEN)
-    return float(scorer.score(scorer.stats([Candidate("1", text, links)]))[0])
-
-
-def test_a_worse_severity_scores_lower_and_a_yes_higher():
-    yes = score([votes(Span(0, 2), "the house", yes=1)])
-    minor = score([votes(Span(0, 2), "the house", no=1, penalty=1)])
-    major = score([votes(Span(0, 2), "the house", no=1, penalty=5)])
-    assert yes > score([]) > minor > major
-
-
-def test_a_no_without_a_severity_counts_the_mean_of_the_others():
-    graded = [votes(Span(2, 3), "stands", no=2, penalty=18)]
-    plain = [*graded, votes(Span(0, 2), "the house", no=1, graded=0.0)]
-    said = [*graded, votes(Span(0, 2), "the house", no=1, penalty=9)]
-    assert score(plain) == pytest.approx(score(said))
-
-
-def test_words_without_a_translation_cost_half_of_unseen_ones():
-    assert score([], links="") == pytest.approx(1 - UNSEEN / 2)
-    assert score([]) == pytest.approx(1 - UNSEEN)
-
-
 def test_unseen_words_cost_what_words_judged_once_cost():
     once = [votes(Span(2, 3), word, no=1, penalty=4) for word in ("stands", "stood", "stand")]
     often = [votes(Span(0, 1), "the", no=5, penalty=125), votes(Span(0, 2), "the house", no=1, penalty=25)]
@@ -231,3 +176,41 @@ def test_unseen_words_cost_what_words_judged_once_cost():
     model = SeverityModel.fit(scorer.judged, scorer.counts)
     assert model.unseen == pytest.approx((3 * 2 + 20 * UNSEEN) / 23)
     assert f"model:severity|k:1|unseen:{model.unseen:.3f}" in model.options
+
+
+LEARNED = {"1": SourceTree.from_brackets("(S (A a) (B b))")}
+
+
+def database(workers):
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "a b", str(LEARNED["1"]))])
+    db.add(Judgment("1", Span(0, 1), "x", Label.YES, worker, origin=f"hit-{worker}") for worker in workers)
+    return db
+
+
+@pytest.mark.parametrize("hold_out", ["worker", "origin"])
+def test_held_out_workers_teach_the_table(hold_out):
+    candidates = [Candidate("1", "x y", "0-0 1-1")]
+    scorer = scorer_from_database(LEARNED, database("abcd"), candidates, model="table", hold_out=hold_out)
+    assert scorer.model.p_yes(scorer.observe(candidates))[1] > 0.8
+    assert f"model:table|ties:unknown|trained:held-out-{hold_out}" in scorer.signature
+
+
+def test_one_worker_cannot_teach():
+    with pytest.raises(RyptError, match="at least two workers, found 1"):
+        scorer_from_database(LEARNED, database("a"), [], model="table")
+
+
+@pytest.mark.parametrize("hold_out", ["worker", "origin"])
+def test_workers_who_always_disagree_teach_that_labels_are_worth_little(hold_out):
+    """Each worker's own labels would predict themselves perfectly; the others' labels predict the opposite."""
+    db = JudgmentDatabase(":memory:")
+    db.add_segments([Segment("1", "a b", str(LEARNED["1"]))])
+    for worker, first, second in [("a", Label.YES, Label.NO), ("b", Label.NO, Label.YES)]:
+        for n in range(40):
+            label = first if n % 2 else second
+            db.add([Judgment("1", Span(0, 1), f"x{n}", label, worker=worker, origin=worker)])
+    candidates = [Candidate("1", f"x{n} y", "0-0 1-1") for n in range(40)]
+    scorer = scorer_from_database(LEARNED, db, candidates, model="table", hold_out=hold_out)
+    one_says_yes = [Votes("1", Span(0, 1), "x0", 1, 0)]
+    assert scorer.model.p_yes(Scorer(LEARNED, one_says_yes).observe(candidates[:1]))[1] < 0.5

@@ -1,12 +1,17 @@
-"""Corpus scores with what belongs beside them."""
+"""Corpus scores with what belongs beside them, and explanations in words and as pictures."""
+
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from rypt.records import Candidate, Span, Votes
+from rypt.scoring.drawing import as_svg
+from rypt.scoring.explain import ExplainedNode, as_text, explain, legend
 from rypt.scoring.models import Percolation, SeverityModel
 from rypt.scoring.report import score_report, scoring_advice
 from rypt.scoring.scorer import Scorer
-from rypt.text import FormatError, RyptError
+from rypt.text import RyptError
+from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.trees import SourceTree
 
 TREES = {
@@ -38,13 +43,6 @@ def test_first_and_best():
     assert (first.tied, first.unused_keys) == (1.0, 1)
 
 
-def test_what_is_left_out_is_counted():
-    report = score_report(Scorer(TREES, VOTES), CANDIDATES)
-    assert (report.without_parse, report.without_candidate, report.candidates) == (1, 1, 3)
-    assert (report.coverage.candidates, report.coverage.nodes) == (2, 6)
-    assert report.segments[0].before == pytest.approx(1 / 3)
-
-
 def test_what_decides_the_best_is_counted():
     more = [*CANDIDATES, Candidate("2", "newer", "0-0 1-0"), Candidate("4", "only", "0-0")]
     report = score_report(Scorer(TREES, VOTES), more)
@@ -68,12 +66,6 @@ def test_what_decides_the_best_is_counted():
         assert score_report(Scorer(TREES, votes), CANDIDATES).decisions.arbitrary
 
 
-def test_the_table_of_segments_has_the_numbers_of_candidates():
-    best = score_report(Scorer(TREES, VOTES), CANDIDATES, pick="best")
-    assert [row.number for row in best.segments] == [1, 0]
-    assert best.segment_table().splitlines()[1].split() == ["1", "1.0000", "33%", "100%", "1", "good"]
-
-
 def test_signature_and_json():
     report = score_report(Scorer(TREES, VOTES), CANDIDATES, pick="best")
     assert report.signature.endswith("|pick:best|n:2")
@@ -95,28 +87,10 @@ def test_a_score_without_labels_says_so():
     assert str(labelled).splitlines()[0].endswith("   first candidates of 2 segments")
 
 
-def test_it_says_what_coverage_and_model_are_of():
-    lines = str(score_report(Scorer(TREES, VOTES, model=Percolation("no")), CANDIDATES)).splitlines()
-    assert "of the 6 constituents of these 2 candidates (" in lines[1]
-    assert lines[1].endswith("; rypt status counts those of all candidates")
-    assert lines[-2].startswith("scored by people's labels")
-    assert lines[-2].endswith("a constituent without a label counting as NO")
-
-
 def test_nothing_to_score():
     for candidates in ([], CANDIDATES[3:]):
         with pytest.raises(RyptError, match="no segment has both a parse and a candidate"):
             score_report(Scorer(TREES, VOTES), candidates)
-
-
-def test_unknown_pick():
-    with pytest.raises(RyptError, match="expected pick as one of first, best"):
-        score_report(Scorer(TREES, VOTES), CANDIDATES, pick="worst")
-
-
-def test_a_candidate_of_another_segment_is_refused():
-    with pytest.raises(FormatError, match="segment 'x' of a candidate is not known"):
-        score_report(Scorer(TREES, VOTES), [Candidate("x", "a", "0-0")])
 
 
 def observed(words, judged):
@@ -132,3 +106,104 @@ def test_advice_for_long_segments_with_few_labels(words, judged, harms):
     assert bool(scoring_advice(Percolation(), observed(words, judged))) is harms
     assert scoring_advice(SeverityModel(), observed(words, judged)) == ""
     assert scoring_advice(Percolation("ignore"), observed(words, judged)) == ""
+
+
+PARSES = {
+    "1": SourceTree.from_brackets("(S (NP (ART der) (NN <patient>)) (VVFIN lacht) (ADV laut) ($. .))"),
+    "2": None,
+}
+GIVEN = [Votes("1", Span(0, 2), "the [GAP] & co", 2, 1), Votes("1", Span(3, 4), "loud", 0, 1)]
+EXPLAINED = Candidate("1", "The old & co laughs loud", "0-0 1-2 1-3 2-4 3-5")
+
+
+def explained():
+    return explain(Scorer(PARSES, GIVEN), EXPLAINED, GIVEN, max_len=2)
+
+
+def test_marks_tallies_and_counts():
+    explanation = explained()
+    marks = {str(node.constituent.span): node.mark for node in explanation.nodes}
+    assert marks == {
+        "0-5": "no ↑",
+        "0-2": "YES",
+        "0-1": "yes ↓",
+        "1-2": "yes ↓",
+        "2-3": "?",
+        "3-4": "NO",
+        "4-5": "–",
+    }
+    assert explanation.nodes[1].tally == "2 YES, 1 NO"
+    assert explanation.counts == (3, 2, 2)
+    assert explanation.score == pytest.approx(4 / 7)
+    assert [str(n.constituent.span) for n in explanation.nodes if n.on_frontier] == [
+        "0-2",
+        "2-3",
+        "3-4",
+        "4-5",
+    ]
+
+
+def test_the_legend_explains_the_names_of_made_trees():
+    made = fallback_tree(["Well", ",", "birds", "sing", "in", "the", "morning", "."])
+    explanation = explain(Scorer({"1": made}, []), Candidate("1", "x", "0-0"), [])
+    assert "without a parser: S is a sentence, C a clause, H a part of a clause, X a word" in legend(
+        explanation
+    )
+
+
+def test_penalties_add_up_to_the_score():
+    scorer = Scorer(PARSES, GIVEN, model=SeverityModel(unseen=0.2))
+    explanation = explain(scorer, EXPLAINED, GIVEN, max_len=2)
+    lines = as_text(explanation).splitlines()
+    assert lines[3].split() == ["penalty×share"]
+    costs = [line[8:21].split(" × ") for line in lines[4:11]]
+    total = sum(float(penalty) * float(share) for penalty, share in costs)
+    assert explanation.score == pytest.approx(1 - total / 5, abs=1e-3)
+    assert lines[-1].endswith(f"/ 5 source words = {explanation.score:.4f}")
+    assert "stays a little below 1" in legend(explanation)
+    assert legend(explanation).startswith("RYPT, at most 1: ")
+    assert "penalty×share" in as_svg(explanation)
+    assert "penalty" not in as_text(explained()) + legend(explained()) + as_svg(explained())
+
+
+def test_svg_is_well_formed_and_shows_all_constituents():
+    root = ElementTree.fromstring(as_svg(explained()))
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    for word in ("der", "<patient>", "NP", "VVFIN", "laughs", "&"):
+        assert word in texts
+    links = [e for e in root.iter("{http://www.w3.org/2000/svg}path") if e.get("class") == "link"]
+    assert len(links) == 5
+
+
+def test_control_characters_do_not_break_the_picture():
+    tree = SourceTree.from_brackets("(S (A a\x01) (B b))").matched(["a\x01", "b"])
+    candidate = Candidate("1", "x\x0b y", "0-0 1-1")
+    root = ElementTree.fromstring(as_svg(explain(Scorer({"1": tree}, []), candidate, [])))
+    assert "a\ufffd" in [
+        "".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_a_segment_without_a_parse_cannot_be_explained():
+    with pytest.raises(RyptError, match="segment 2 has no parse"):
+        explain(Scorer(PARSES, []), Candidate("2", "x", ""), [])
+
+
+def test_deep_and_wide_trees_are_drawn():
+    deep = SourceTree.from_brackets("(A (B b) " * 60 + "(C c)" + ")" * 60)
+    candidate = Candidate("1", " ".join(["x"] * 200), " ".join(f"{i}-{i}" for i in range(61)))
+    explanation = explain(Scorer({"1": deep}, []), candidate, [])
+    ElementTree.fromstring(as_svg(explanation))
+    assert len(as_text(explanation).splitlines()) == 4 + 121
+
+
+@pytest.mark.parametrize(
+    ("votes", "tally"),
+    [
+        (Votes("1", Span(0, 1), "x", 2, 1, 0, 5.0, 1.0), "2 YES, 1 NO (severity 5)"),
+        (Votes("1", Span(0, 1), "x", 0, 3, 1, 6.0, 2.0), "3 NO (severity 3), 1 NOT_SURE"),
+    ],
+)
+def test_votes_are_told_with_the_mean_of_their_severities(votes, tally):
+    constituent = SourceTree.from_brackets("(S (A a))").constituents[0]
+    assert ExplainedNode(constituent, None, votes, 0, False).tally == tally

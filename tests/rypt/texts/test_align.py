@@ -68,20 +68,10 @@ def by_matrix(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> 
 
 
 @given(LINKS, LINKS)
-def test_symmetrized_like_a_second_implementation(
-    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
-) -> None:
+def test_symmetrized_like_a_second_implementation(forward, backward):
     links = symmetrize(forward, backward)
     assert list(links) == sorted(by_matrix(forward, backward))
     assert forward & backward <= set(links) <= forward | backward
-
-
-def test_symmetrized_by_hand() -> None:
-    """1-2 grows from 1-1, for column 2 is new; 3-0 does not, for it is no neighbour and 0 is taken; 4-4 is final."""
-    forward = [(0, 0), (1, 1), (3, 0), (4, 4)]
-    backward = [(0, 0), (1, 1), (1, 2)]
-    assert symmetrize(forward, backward) == ((0, 0), (1, 1), (1, 2), (4, 4))
-    assert symmetrize([], []) == ()
 
 
 @given(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 5))), st.integers(6, 8))
