@@ -37,7 +37,7 @@ from hits.market.folder import (
 )
 from hits.server.endpoint import Endpoint
 from hits.server.endpoint import Response as EndpointResponse
-from hits.server.pages.dashboard import Dashboard
+from hits.server.pages.dashboard import dashboard_routes
 from hits.server.pages.texts import PageError
 from hits.server.pages.training import quiz_routes, training_routes
 from hits.server.pages.visit import page_texts
@@ -101,9 +101,8 @@ def make_app(
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["market"] = market
-    for routes in (worker_routes(market), training_routes(market), quiz_routes(market)):
-        app.register_blueprint(routes)
-    app.register_blueprint(Dashboard(market).routes())
+    for routes in (worker_routes, training_routes, quiz_routes, dashboard_routes):
+        app.register_blueprint(routes(market))
     _add_endpoint(app, market)
     _add_errors(app)
     app.before_request(_refuse_broken_text)

@@ -12,38 +12,34 @@ from typing import NamedTuple
 from hits.batch.folder import BATCH_TOML, TRAINING_CSV, read_batch
 from hits.market.folder import BATCH_FILES, BATCHES, kept_batches
 from hits.payment import price
-from hits.records import Batch, Item
+from hits.records import Batch
 from rypt.text import RyptError
 
 
 @lru_cache(maxsize=32)
-def _read(folder: Path, changed: tuple[int, ...]) -> tuple[Batch, dict[str, Item]]:
-    batch = read_batch(folder)
-    return batch, {item.id: item for item in batch.items}
+def _read(folder: Path, changed: tuple[int, ...]) -> Batch:
+    return read_batch(folder)
 
 
-def read_copy(folder: Path) -> tuple[Batch, dict[str, Item]]:
-    """A batch folder and its items by their ids; read again only when it has changed."""
+def read_copy(folder: Path) -> Batch:
+    """The batch in a folder; read again only when a file of it has changed."""
     files = [folder / name for name in (*BATCH_FILES, TRAINING_CSV)]
     return _read(folder, tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files))
 
 
 def published_batch(market: Path, batch: str) -> Batch | None:
     """The market's copy of a batch; None where it has none that can be read."""
-    if not (batch.isascii() and batch.isalnum()):
-        return None
     try:
-        return read_copy(market / BATCHES / batch)[0]
+        return read_copy(market / BATCHES / batch) if batch.isascii() and batch.isalnum() else None
     except (RyptError, OSError):
         return None
 
 
 def market_language(market: Path) -> str:
     """The language of the instructions of the batch published last; empty without one."""
-    folders = kept_batches(market)
     try:
-        latest = max(folders, key=lambda folder: (folder / BATCH_TOML).stat().st_mtime_ns)
-        return read_copy(latest)[0].settings.interface.lower().replace("_", "-").split("-")[0]
+        latest = max(kept_batches(market), key=lambda folder: (folder / BATCH_TOML).stat().st_mtime_ns)
+        return read_copy(latest).settings.interface.lower().replace("_", "-").split("-")[0]
     except (ValueError, OSError, RyptError):
         return ""
 
@@ -67,12 +63,11 @@ def waiting_batches(market: Path, published: dict[str, int]) -> list[WaitingBatc
     waiting = []
     for path in sorted({*place.glob(f"*/{BATCH_TOML}"), *place.glob(f"batches/*/{BATCH_TOML}")}):
         try:
-            batch = read_copy(path.parent)[0]
+            batch = read_copy(path.parent)
         except (RyptError, OSError):
             continue
         if published.get(batch.settings.id, 0) < len(batch.items):
             cost = price(batch)
-            waiting.append(
-                WaitingBatch(path.parent, batch.settings.title, cost.hits, cost.assignments, cost.total)
-            )
+            row = (path.parent, batch.settings.title, cost.hits, cost.assignments, cost.total)
+            waiting.append(WaitingBatch(*row))
     return waiting

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from hits.batch.question_xml import XmlError, answers_xml
 from hits.qualifications import LOCALE
 from hits.server.question import check_question
 from hits.server.store import Store
-from hits.server.store.qualifications import COMPARATORS, SYSTEM_TYPES, read_answer_key
+from hits.server.store.qualifications import COMPARATORS, SYSTEM_TYPES, score_test
 from hits.server.store.records import DAY, Record, RefusedError, Request, invalid
 from hits.server.store.work import FINISHED
 
@@ -63,7 +64,7 @@ class Call:
         return self.request.get(name, default)
 
 
-Operation = Callable[[Call], Mapping[str, Any]]
+Operation = Callable[[Call], Mapping[str, Any] | None]
 
 
 def check(request: Request) -> None:
@@ -82,14 +83,14 @@ def check(request: Request) -> None:
             raise invalid(name, f"expected dollars such as 0.05, got {value[:100]!r}")
 
 
-def page(call: Call, member: str, fetch: Callable[[int, int], Sequence[Record]]) -> dict[str, Any]:
-    """One page of a list: ``fetch(after, limit)`` finds records beyond a number, the token says where to go on.
+def page(call: Call, member: str, fetch: Callable[..., Sequence[Record]]) -> dict[str, Any]:
+    """One page of a list: ``fetch(after=, limit=)`` finds records beyond a number, the token says where to go on.
 
     The token holds a number, not a count of records, so nothing is missed or seen twice when records come or go
     while a requester turns the pages.
     """
     size = call.get("MaxResults", PAGE_SIZE)
-    records = fetch(_read_token(call), size + 1)
+    records = fetch(after=_read_token(call), limit=size + 1)
     answer: dict[str, Any] = {"NumResults": min(size, len(records)), member: records[:size]}
     if len(records) > size:
         token = f"{call.operation}:{records[size - 1]['number']}"
@@ -151,43 +152,7 @@ def question(call: Call) -> Request:
     return call.request
 
 
-def create_hit(call: Call) -> Mapping[str, Any]:
-    return {"HIT": call.store.hits.create({**question(call), **hit_type(call)}, call.now)}
-
-
-def create_hit_with_hit_type(call: Call) -> Mapping[str, Any]:
-    return {"HIT": call.store.hits.create(question(call), call.now)}
-
-
-def create_hit_type(call: Call) -> Mapping[str, Any]:
-    return {"HITTypeId": call.store.hits.create_type(hit_type(call), call.now)}
-
-
-def get_hit(call: Call) -> Mapping[str, Any]:
-    return {"HIT": call.store.hits.find(call["HITId"], call.now)}
-
-
-def list_hits(call: Call) -> Mapping[str, Any]:
-    return page(call, "HITs", lambda after, limit: call.store.hits.all(call.now, after=after, limit=limit))
-
-
-def list_reviewable_hits(call: Call) -> Mapping[str, Any]:
-    status, kind = call.get("Status", "Reviewable"), call.get("HITTypeId")
-    return page(
-        call,
-        "HITs",
-        lambda after, limit: call.store.hits.all(
-            call.now, status=status, hit_type=kind, after=after, limit=limit
-        ),
-    )
-
-
-def create_additional_assignments(call: Call) -> Mapping[str, Any]:
-    call.store.hits.add_assignments(call.request, call.now)
-    return {}
-
-
-def update_expiration(call: Call) -> Mapping[str, Any]:
+def update_expiration(call: Call) -> None:
     end = call["ExpireAt"]
     try:
         if isinstance(end, str):
@@ -199,12 +164,6 @@ def update_expiration(call: Call) -> Mapping[str, Any]:
     if seconds > call.now + YEAR:
         raise invalid("ExpireAt", "expected a time within a year from now")
     call.store.hits.set_expiration(call["HITId"], max(seconds, 0), call.now)
-    return {}
-
-
-def delete_hit(call: Call) -> Mapping[str, Any]:
-    call.store.hits.delete(call["HITId"], call.now)
-    return {}
 
 
 def _answered(assignment: Record) -> Record:
@@ -225,29 +184,14 @@ def list_assignments(call: Call) -> Mapping[str, Any]:
     hit = call.store.hits.find(call["HITId"], call.now)["HITId"]
     statuses = set(call.get("AssignmentStatuses") or FINISHED) & set(FINISHED)
 
-    def fetch(after: int, limit: int) -> list[Record]:
-        found = call.store.work.all(call.now, hit=hit, statuses=statuses, after=after, limit=limit)
-        return [_answered(assignment) for assignment in found]
-
-    return page(call, "Assignments", fetch)
+    answer = page(call, "Assignments", partial(call.store.work.all, call.now, hit=hit, statuses=statuses))
+    return answer | {"Assignments": [_answered(assignment) for assignment in answer["Assignments"]]}
 
 
-def approve_assignment(call: Call) -> Mapping[str, Any]:
-    feedback, override = call.get("RequesterFeedback"), call.get("OverrideRejection", False)
-    call.store.work.approve(call["AssignmentId"], feedback, call.now, override=override)
-    return {}
-
-
-def reject_assignment(call: Call) -> Mapping[str, Any]:
-    call.store.work.reject(call["AssignmentId"], call["RequesterFeedback"], call.now)
-    return {}
-
-
-def send_bonus(call: Call) -> Mapping[str, Any]:
+def send_bonus(call: Call) -> None:
     if float(call["BonusAmount"]) == 0:
         raise invalid("BonusAmount", "expected at least one cent")
     call.store.work.pay_bonus(call.request, call.now)
-    return {}
 
 
 def list_bonus_payments(call: Call) -> Mapping[str, Any]:
@@ -258,36 +202,8 @@ def list_bonus_payments(call: Call) -> Mapping[str, Any]:
         call.store.hits.find(hit, call.now)
     elif assignment is not None:
         call.store.work.find(assignment, call.now)
-    return page(
-        call,
-        "BonusPayments",
-        lambda after, limit: call.store.work.bonuses(
-            call.now, hit=hit, assignment=assignment, after=after, limit=limit
-        ),
-    )
-
-
-def get_account_balance(call: Call) -> Mapping[str, Any]:
-    return {"AvailableBalance": "10000.00"}  # as the requester sandbox had it: no money moves here either
-
-
-def create_worker_block(call: Call) -> Mapping[str, Any]:
-    call.store.people.block(call["WorkerId"], call["Reason"], call.now)
-    return {}
-
-
-def delete_worker_block(call: Call) -> Mapping[str, Any]:
-    call.store.people.unblock(call["WorkerId"], call.now)
-    return {}
-
-
-def list_worker_blocks(call: Call) -> Mapping[str, Any]:
-    return page(call, "WorkerBlocks", lambda after, limit: call.store.people.blocks(after=after, limit=limit))
-
-
-def notify_workers(call: Call) -> Mapping[str, Any]:
-    failures = call.store.people.notify(call["WorkerIds"], call["Subject"], call["MessageText"], call.now)
-    return {"NotifyWorkersFailureStatuses": failures}
+    fetch = partial(call.store.work.bonuses, call.now, hit=hit, assignment=assignment)
+    return page(call, "BonusPayments", fetch)
 
 
 def create_qualification_type(call: Call) -> Mapping[str, Any]:
@@ -302,15 +218,11 @@ def create_qualification_type(call: Call) -> Mapping[str, Any]:
             raise invalid("AutoGranted", "a qualification with a Test cannot be granted without it")
         try:
             check_question(call["Test"], form=True)
-            read_answer_key(call["AnswerKey"])
+            score_test(call["AnswerKey"], {})
         except XmlError as error:
             message = f"There was an error parsing the Test or its AnswerKey: {error}"
             raise RefusedError("XMLParseError", message) from None
     return {"QualificationType": call.store.qualifications.create_type(call.request, call.now)}
-
-
-def get_qualification_type(call: Call) -> Mapping[str, Any]:
-    return {"QualificationType": call.store.qualifications.find_type(call["QualificationTypeId"])}
 
 
 def list_qualification_types(call: Call) -> Mapping[str, Any]:
@@ -323,55 +235,57 @@ def list_qualification_types(call: Call) -> Mapping[str, Any]:
         last = max((kind["number"] for kind in kinds), default=0)
         ours = [kind for kind in SYSTEM_TYPES.values() if query.lower() in kind["Name"].lower()]
         kinds += [kind | {"number": last + place} for place, kind in enumerate(ours, start=1)]
-    return page(
-        call,
-        "QualificationTypes",
-        lambda after, limit: [kind for kind in kinds if kind["number"] > after][:limit],
-    )
 
+    def fetch(after: int, limit: int) -> list[Record]:
+        return [kind for kind in kinds if kind["number"] > after][:limit]
 
-def associate_qualification(call: Call) -> Mapping[str, Any]:
-    call.store.qualifications.give(
-        call["QualificationTypeId"],
-        call["WorkerId"],
-        call.get("IntegerValue", 1),
-        call.now,
-        notify=call.get("SendNotification", True),
-    )
-    return {}
-
-
-def disassociate_qualification(call: Call) -> Mapping[str, Any]:
-    call.store.qualifications.take_back(
-        call["QualificationTypeId"], call["WorkerId"], call.get("Reason"), call.now
-    )
-    return {}
+    return page(call, "QualificationTypes", fetch)
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "ApproveAssignment": approve_assignment,
-    "AssociateQualificationWithWorker": associate_qualification,
-    "CreateAdditionalAssignmentsForHIT": create_additional_assignments,
-    "CreateHIT": create_hit,
-    "CreateHITType": create_hit_type,
-    "CreateHITWithHITType": create_hit_with_hit_type,
+    "ApproveAssignment": lambda c: c.store.work.approve(
+        c["AssignmentId"], c.get("RequesterFeedback"), c.now, override=c.get("OverrideRejection", False)
+    ),
+    "AssociateQualificationWithWorker": lambda c: c.store.qualifications.give(
+        c["QualificationTypeId"],
+        c["WorkerId"],
+        c.get("IntegerValue", 1),
+        c.now,
+        notify=c.get("SendNotification", True),
+    ),
+    "CreateAdditionalAssignmentsForHIT": lambda c: c.store.hits.add_assignments(c.request, c.now),
+    "CreateHIT": lambda c: {"HIT": c.store.hits.create({**question(c), **hit_type(c)}, c.now)},
+    "CreateHITType": lambda c: {"HITTypeId": c.store.hits.create_type(hit_type(c), c.now)},
+    "CreateHITWithHITType": lambda c: {"HIT": c.store.hits.create(question(c), c.now)},
     "CreateQualificationType": create_qualification_type,
-    "CreateWorkerBlock": create_worker_block,
-    "DeleteHIT": delete_hit,
-    "DeleteWorkerBlock": delete_worker_block,
-    "DisassociateQualificationFromWorker": disassociate_qualification,
-    "GetAccountBalance": get_account_balance,
+    "CreateWorkerBlock": lambda c: c.store.people.block(c["WorkerId"], c["Reason"], c.now),
+    "DeleteHIT": lambda c: c.store.hits.delete(c["HITId"], c.now),
+    "DeleteWorkerBlock": lambda c: c.store.people.unblock(c["WorkerId"], c.now),
+    "DisassociateQualificationFromWorker": lambda c: c.store.qualifications.take_back(
+        c["QualificationTypeId"], c["WorkerId"], c.get("Reason"), c.now
+    ),
+    "GetAccountBalance": lambda c: {"AvailableBalance": "10000.00"},  # as in the sandbox: no money moves here
     "GetAssignment": get_assignment,
-    "GetHIT": get_hit,
-    "GetQualificationType": get_qualification_type,
+    "GetHIT": lambda c: {"HIT": c.store.hits.find(c["HITId"], c.now)},
+    "GetQualificationType": lambda c: {
+        "QualificationType": c.store.qualifications.find_type(c["QualificationTypeId"])
+    },
     "ListAssignmentsForHIT": list_assignments,
     "ListBonusPayments": list_bonus_payments,
-    "ListHITs": list_hits,
+    "ListHITs": lambda c: page(c, "HITs", partial(c.store.hits.all, c.now)),
     "ListQualificationTypes": list_qualification_types,
-    "ListReviewableHITs": list_reviewable_hits,
-    "ListWorkerBlocks": list_worker_blocks,
-    "NotifyWorkers": notify_workers,
-    "RejectAssignment": reject_assignment,
+    "ListReviewableHITs": lambda c: page(
+        c,
+        "HITs",
+        partial(c.store.hits.all, c.now, status=c.get("Status", "Reviewable"), hit_type=c.get("HITTypeId")),
+    ),
+    "ListWorkerBlocks": lambda c: page(c, "WorkerBlocks", c.store.people.blocks),
+    "NotifyWorkers": lambda c: {
+        "NotifyWorkersFailureStatuses": c.store.people.notify(
+            c["WorkerIds"], c["Subject"], c["MessageText"], c.now
+        )
+    },
+    "RejectAssignment": lambda c: c.store.work.reject(c["AssignmentId"], c["RequesterFeedback"], c.now),
     "SendBonus": send_bonus,
     "UpdateExpirationForHIT": update_expiration,
 }
@@ -380,4 +294,4 @@ OPERATIONS: Mapping[str, Operation] = {
 def perform(call: Call) -> Mapping[str, Any]:
     """Check the members of a request, then do what its operation does."""
     check(call.request)
-    return OPERATIONS[call.operation](call)
+    return OPERATIONS[call.operation](call) or {}

@@ -66,73 +66,48 @@ def check_question(text: str, *, form: bool = False) -> None:
 
 
 def form_page(form: Element, send: str) -> str:
-    """The page of a QuestionForm, with the first title as its heading.
+    """The page of a QuestionForm of choices and texts.
 
     >>> form_page(parse_xml("<QuestionForm><Overview><Title>Hi</Title></Overview></QuestionForm>"), "Send")
     '<main><form><h1>Hi</h1><p class="send"><button type="submit">Send</button></p></form></main>'
     """
-    parts = [_question(part) if local_name(part) == "Question" else _content(part) for part in form]
-    body = "".join(parts)
-    if body.startswith("<h2>"):
-        body = body.replace("<h2>", "<h1>", 1).replace("</h2>", "</h1>", 1)
+    body = "".join(_question(part) if local_name(part) == "Question" else _content(part) for part in form)
     return (
         f'<main><form>{body}<p class="send"><button type="submit">{escape(send)}</button></p></form></main>'
     )
 
 
 def _content(parent: Element | None) -> str:
-    """An Overview or QuestionContent."""
-    return "".join(map(_block, [] if parent is None else parent))
-
-
-def _block(part: Element) -> str:
-    text = (part.text or "").strip()
-    match local_name(part):
-        case "Title":
-            return f"<h2>{escape(text)}</h2>"
-        case "Text":
-            return f"<p>{escape(text)}</p>"
-        case "FormattedContent":
-            return f"<div>{text}</div>"
-        case "List":
-            return f"<ul>{''.join(f'<li>{escape(item.text or str())}</li>' for item in part)}</ul>"
-        case _:
-            return ""
+    """The titles and texts of an Overview or a QuestionContent."""
+    if parent is None:
+        return ""
+    names = {"Title": "h1" if local_name(parent) == "Overview" else "h2", "Text": "p"}
+    parts = [(names.get(local_name(part)), part.text or "") for part in parent]
+    return "".join(f"<{name}>{escape(text.strip())}</{name}>" for name, text in parts if name)
 
 
 def _question(question: Element) -> str:
     name = child_text(question, "QuestionIdentifier")
-    specification = question.find("{*}AnswerSpecification")
-    if specification is None or len(specification) != 1:
-        raise XmlError(f"expected one kind of answer in the AnswerSpecification of {name}")
     required = " required" if (question.findtext("{*}IsRequired") or "").strip() == "true" else ""
-    title = escape(question.findtext("{*}DisplayName") or "")
-    answer = specification[0]
-    if local_name(answer) == "SelectionAnswer":
-        inputs = _selections(escape(name), answer, required)
-    elif local_name(answer) == "FreeTextAnswer":
-        label = title or escape(name)
-        inputs = f'<textarea name="{escape(name)}" aria-label="{label}" dir="auto"{required}></textarea>'
+    title = escape(question.findtext("{*}DisplayName") or name)
+    selection = question.find("{*}AnswerSpecification/{*}SelectionAnswer")
+    if selection is not None:
+        several = (selection.findtext("{*}MaxSelectionCount") or "1").strip() != "1"
+        kind = 'type="checkbox"' if several else f'type="radio"{required}'
+        options = enumerate(selection.findall("{*}Selections/{*}Selection"), start=1)
+        choices = "".join(_choice(f'{kind} name="{escape(name)}"', n, each) for n, each in options)
+        inputs = f'<div class="choices">{choices}</div>'
+    elif question.find("{*}AnswerSpecification/{*}FreeTextAnswer") is not None:
+        inputs = f'<textarea name="{escape(name)}" aria-label="{title}" dir="auto"{required}></textarea>'
     else:
-        raise XmlError(f"the local market does not show a {local_name(answer)} ({name})")
-    content = _content(question.find("{*}QuestionContent"))
-    return f"<fieldset><legend>{title}</legend>{content}{inputs}</fieldset>"
+        raise XmlError(f"expected a SelectionAnswer or a FreeTextAnswer to the question {name}")
+    return f"<fieldset><legend>{title}</legend>{_content(question.find('{*}QuestionContent'))}{inputs}</fieldset>"
 
 
-def _selections(name: str, answer: Element, required: str) -> str:
-    several = (answer.findtext("{*}MaxSelectionCount") or "1").strip() != "1"
-    kind = "checkbox" if several else "radio"
-    needed = "" if several else required  # of boxes the browser would want every one
-    choices = []
-    for number, selection in enumerate(answer.findall("{*}Selections/{*}Selection"), start=1):
-        value = escape(child_text(selection, "SelectionIdentifier"))
-        text = escape(selection.findtext("{*}Text") or "") or (
-            selection.findtext("{*}FormattedContent") or value
-        )
-        key = f' data-key="{number}"' if number < 10 and not several else ""
-        hint = f'<kbd class="key">{number}</kbd> ' if key else ""
-        choices.append(
-            f'<label class="choice"><input type="{kind}" name="{name}" value="{value}"{key}{needed}> '
-            f"{hint}<span>{text}</span></label>"
-        )
-    return f'<div class="choices">{"".join(choices)}</div>'
+def _choice(attributes: str, number: int, selection: Element) -> str:
+    value, text = child_text(selection, "SelectionIdentifier"), selection.findtext("{*}Text") or ""
+    key, hint = (f' data-key="{number}"', f'<kbd class="key">{number}</kbd> ') if number < 10 else ("", "")
+    return (
+        f'<label class="choice"><input {attributes} value="{escape(value)}"{key}> '
+        f"{hint}<span>{escape(text or value)}</span></label>"
+    )

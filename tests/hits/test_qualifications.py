@@ -20,14 +20,7 @@ from hits.batch.question_xml import parse_xml
 from hits.batch.systems import make_comparison_batch
 from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
-from hits.market.qualification_types import (
-    answer_key,
-    is_type,
-    language_type,
-    quiz_form,
-    quiz_type,
-    requirements,
-)
+from hits.market.qualification_types import answer_key, is_type, language_type, quiz_form, quiz_type
 from hits.qualifications import Qualifications, Quiz, QuizQuestion, qualifications_table, read_qualifications
 from hits.records import Kind
 from hits.server.app import make_app
@@ -100,38 +93,21 @@ def test_a_batch_keeps_what_it_asks(tmp_path):
     assert "qualifications" not in (tmp_path / "free" / "batch.toml").read_text()
 
 
+QUESTION = {"text": "?", "choices": ["a", "b"], "answer": "a"}
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
         ({"language": ["de"]}, "unknown setting language"),
         ({"languages": "de"}, "languages in [qualifications] as a list"),
         ({"languages": ["German"]}, "expected languages such as de"),
-        ({"languages": [1]}, "a list of texts"),
         ({"countries": ["Germany"]}, "two capitals such as DE"),
-        ({"countries": ["de"]}, "two capitals such as DE"),
-        ({"approval_rate": 101}, "between 0 and 100 percent"),
         ({"approval_rate": 0.9}, "as a whole number"),
-        ({"test": {}}, "expected the setting name"),
-        ({"test": {"name": "t", "questions": []}}, "1 to 100 questions"),
         ({"test": {"name": "t", "questions": ["x"]}}, "expected a section"),
-        (
-            {"test": {"name": "t", "questions": [{"text": "?", "choices": ["a", "b"], "answer": "c"}]}},
-            "among its",
-        ),
-        (
-            {"test": {"name": "t", "questions": [{"text": "?", "choices": ["a"], "answer": "a"}]}},
-            "2 to 20 different",
-        ),
-        (
-            {
-                "test": {
-                    "name": "t",
-                    "pass_mark": 0,
-                    "questions": [{"text": "?", "choices": ["a", "b"], "answer": "a"}],
-                }
-            },
-            "between 1 and 100 percent",
-        ),
+        ({"test": {"name": "t", "questions": [{**QUESTION, "answer": "c"}]}}, "among its"),
+        ({"test": {"name": "t", "questions": [{**QUESTION, "choices": ["a"]}]}}, "2 to 20 different"),
+        ({"test": {"name": "t", "pass_mark": 0, "questions": [QUESTION]}}, "between 1 and 100 percent"),
     ],
 )
 def test_mistakes_are_named(section, message):
@@ -172,10 +148,6 @@ def test_a_test_is_found_by_its_name_and_another_one_of_the_name_is_refused():
             is_type(wanted, quiz_type(replace(TEST, questions=other)))
     assert is_type(language_type("de"), language_type("de"))
     assert not is_type(language_type("de"), language_type("en"))
-
-
-def test_nothing_is_asked_by_default():
-    assert requirements(Qualifications(), lambda request: pytest.fail("nothing to look for")) == []
 
 
 def test_publishing_makes_each_type_once_on_any_market(tmp_path):

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hits.kinds import parse_ranking_control
-from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Kind
+from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Assignment, Kind
 from hits.results.content import Content
 from hits.results.verdicts import Limits
 from hits.server.safe_html import cleaner
-from hits.simulated import is_simulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,12 @@ class AnsweredPage:
     fast: bool
 
 
-def answered_page(
-    columns: Mapping[str, str], fields: Mapping[str, str], content: Content, worker: str, seconds: int
-) -> AnsweredPage:
+def answered_page(assignment: Assignment, content: Content) -> AnsweredPage:
     """The page of an item as it was answered."""
+    columns, fields = assignment.columns, assignment.fields
     parts = tuple(PARTS[content.kind](columns, fields, content))
-    fast = seconds / max(content.size, 1) < Limits().seconds_look and not is_simulated(worker)
+    pace = None if assignment.seconds is None else assignment.seconds / max(content.size, 1)
+    fast = pace is not None and pace < Limits().seconds_look
     return AnsweredPage(_html(columns.get("source", "")), parts, fields.get("comment", ""), fast)
 
 

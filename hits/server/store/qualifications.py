@@ -6,14 +6,13 @@ so that nobody learns a test by heart.
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from operator import eq, ge, gt, le, lt, ne
-from xml.etree.ElementTree import Element
 
-from hits.batch.question_xml import XmlError, child_text, local_name, parse_xml
+from hits.batch.question_xml import XmlError, child_text, parse_xml
 from hits.qualifications import LOCALE, PERCENT_APPROVED
 from hits.server.store.base import MarketFile
 from hits.server.store.people import find_worker, leave_message
@@ -41,10 +40,8 @@ COMPARATORS = {
     "EqualTo": eq,
     "NotEqualTo": ne,
 }
-
-
-def _system_type(kind: str, name: str, description: str) -> Record:
-    return {
+SYSTEM_TYPES: dict[str, Record] = {  # those that the market itself keeps
+    kind: {
         "number": 0,
         "QualificationTypeId": kind,
         "Name": name,
@@ -54,15 +51,14 @@ def _system_type(kind: str, name: str, description: str) -> Record:
         "IsRequestable": False,
         "AutoGranted": False,
     }
-
-
-SYSTEM_TYPES = {
-    LOCALE: _system_type(LOCALE, "Worker_Locale", "The country in which the worker lives"),
-    PERCENT_APPROVED: _system_type(
-        PERCENT_APPROVED,
-        "Worker_PercentAssignmentsApproved",
-        "The share of the worker's reviewed assignments that were approved, in percent, rounded down",
-    ),
+    for kind, name, description in (
+        (LOCALE, "Worker_Locale", "The country in which the worker lives"),
+        (
+            PERCENT_APPROVED,
+            "Worker_PercentAssignmentsApproved",
+            "The share of the worker's reviewed assignments that were approved, in percent, rounded down",
+        ),
+    )
 }
 
 
@@ -263,20 +259,10 @@ def _is_open(row: sqlite3.Row, kind: Record, now: int) -> bool:
     return row["submitted"] is None and in_time
 
 
-def read_answer_key(text: str) -> Element:
-    """An AnswerKey, checked so far that `score_test` can use it."""
-    root = parse_xml(text)
-    if local_name(root) != "AnswerKey" or not root.findall("{*}Question"):
-        raise XmlError(f"expected an AnswerKey with questions, got <{local_name(root)}>")
-    _score(root, {})
-    return root
-
-
 def score_test(answer_key: str, answers: Mapping[str, str]) -> int:
-    """The qualification's value for a worker's answers (question → selections joined with ``|``).
+    """The qualification's value for a worker's answers (question → selection): the scores of the options chosen.
 
-    Each question adds the score of the option whose selections are exactly the worker's, or its default score. The
-    value is the sum, or its percentage of a maximum.
+    An answer key with a maximum makes it a percentage of that.
 
     >>> key = '''<AnswerKey><Question><QuestionIdentifier>q1</QuestionIdentifier><AnswerOption>
     ... <SelectionIdentifier>a</SelectionIdentifier><AnswerScore>1</AnswerScore></AnswerOption></Question>
@@ -285,41 +271,29 @@ def score_test(answer_key: str, answers: Mapping[str, str]) -> int:
     >>> score_test(key, {"q1": "a"}), score_test(key, {"q1": "b"})
     (33, 0)
     """
-    return _score(read_answer_key(answer_key), answers)
+    root = parse_xml(answer_key)
+    options = [
+        (child_text(question, "QuestionIdentifier"), child_text(option, "SelectionIdentifier"), option)
+        for question in root.findall("{*}Question")
+        for option in question.findall("{*}AnswerOption")
+    ]
+    if not options or root.find("{*}Question/{*}DefaultScore") is not None:
+        raise XmlError(
+            "expected an AnswerKey of questions with an AnswerOption each and without a DefaultScore"
+        )
+    scores = {(name, choice): _whole(child_text(option, "AnswerScore")) for name, choice, option in options}
+    total = sum(score for (name, choice), score in scores.items() if answers.get(name) == choice)
+    if root.find("{*}QualificationValueMapping") is None:
+        return total
+    maximum = _whole(
+        root.findtext("{*}QualificationValueMapping/{*}PercentageMapping/{*}MaximumSummedScore") or ""
+    )
+    if maximum <= 0:
+        raise XmlError(f"expected a MaximumSummedScore above 0, got {maximum}")
+    return (200 * total + maximum) // (2 * maximum)  # halves are rounded up
 
 
-def _score(root: Element, answers: Mapping[str, str]) -> int:
-    total = sum((_question_score(question, answers) for question in root.findall("{*}Question")), Decimal(0))
-    mapping = root.find("{*}QualificationValueMapping")
-    if mapping is not None:
-        percentage = mapping.find("{*}PercentageMapping")
-        if percentage is None:
-            raise XmlError("expected a PercentageMapping in the QualificationValueMapping")
-        maximum = _number(percentage, "MaximumSummedScore")
-        if maximum <= 0:
-            raise XmlError(f"expected a MaximumSummedScore above 0, got {maximum}")
-        total = 100 * total / maximum
-    return int(total.quantize(Decimal(1), ROUND_HALF_UP))
-
-
-def _question_score(question: Element, answers: Mapping[str, str]) -> Decimal:
-    chosen = set(filter(None, answers.get(child_text(question, "QuestionIdentifier"), "").split("|")))
-    score = Decimal(0) if question.find("{*}DefaultScore") is None else _number(question, "DefaultScore")
-    for option in question.findall("{*}AnswerOption"):
-        option_score = _number(option, "AnswerScore")
-        if chosen == {
-            (selection.text or "").strip() for selection in option.findall("{*}SelectionIdentifier")
-        }:
-            score = option_score
-    return score
-
-
-def _number(parent: Element, name: str) -> Decimal:
-    text = child_text(parent, name)
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise XmlError(f"expected a number in {name}, got {text!r}") from None
-    if not number.is_finite() or abs(number) > 1_000_000_000:
-        raise XmlError(f"expected a number below a billion in {name}, got {text!r}")
-    return number
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text.strip()):
+        raise XmlError(f"expected a whole number as a score, got {text!r}")
+    return int(text)

@@ -34,8 +34,8 @@ def form(question: str) -> str:
         ),
         (question_xml("<crowd-form><crowd-radio-group name=a></crowd-radio-group></crowd-form>"), "crowd-"),
         (form(TEXT), "one QuestionIdentifier"),
-        (form(NAME), "one kind of answer"),
-        (form(NAME + FILE), "does not show a FileUploadAnswer"),
+        (form(NAME), "a SelectionAnswer or a FreeTextAnswer"),
+        (form(NAME + FILE), "a SelectionAnswer or a FreeTextAnswer"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(question: str, reason: str) -> None:

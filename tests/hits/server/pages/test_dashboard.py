@@ -138,14 +138,9 @@ def test_the_numbers_without_a_batch(world: World) -> None:
     assert (found.cost, found.same) == (Decimal("0.20"), 0.5)
     assert found.answers_an_hour == pytest.approx(180)  # 20 seconds each
     assert found.last_hour == 4
-    [progress] = found.progress
-    assert (progress.batch, progress.hits, progress.places, progress.done, progress.waiting) == (
-        "b1",
-        2,
-        6,
-        4,
-        4,
-    )
+    [row] = found.batches
+    done = row.progress
+    assert (row.batch, done.published, done.places, done.submitted, done.reviewed) == ("b1", 2, 6, 4, 0)
     assert [(row.worker.name, row.waiting, row.outcomes, row.earned) for row in found.workers] == [
         ("<i>Bert</i>", 2, (), Decimal("0.10")),
         ("Ada", 2, (), Decimal("0.10")),
@@ -208,7 +203,7 @@ def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
     bert = next(row.worker.id for row in found.workers if "Bert" in row.worker.name)
     without = figures(world.store, [world.folder / "batches" / "one"], 5000, {bert})
     assert without.same != without.same  # nobody is left to agree with
-    assert without.progress[0].same != without.progress[0].same
+    assert without.batches[0].same != without.batches[0].same
     assert not any("controls right" in note for note in without.notes)
     assert [row.report is not None and row.report.agreement.of for row in without.workers] == [
         10 if row.worker.id == bert else 0 for row in without.workers
