@@ -102,11 +102,12 @@ def read_market(text: str, token_file: str | None = None) -> "MarketAddress":
 
     def with_prolific(market: "Market") -> "Market":
         from hits.market.recruit import recruiting_logs
-        from hits.market.recruited import RecruitedMarket
-        from hits.server.invitations import worker_names
 
         if not recruiting_logs(folder):
             return market
+        from hits.market.recruited import RecruitedMarket
+        from hits.server.invitations import worker_names
+
         return RecruitedMarket(market, open_prolific(token_file), lambda: worker_names(folder))
 
     return MarketAddress(folder=folder, recruited=with_prolific)
