@@ -22,6 +22,7 @@ from typing import Any, TextIO
 
 from rypt.csv_rows import csv_rows, restore, write_records
 from rypt.database.judgments import DatabaseError, JudgmentDatabase, Writer
+from rypt.database.schema import SQLITE_HEAD
 from rypt.options import check_option
 from rypt.records import SOURCES, Judgment, Record, Segment, Span, parse_label
 from rypt.strict import SyntaxFormatError, parse_json
@@ -63,9 +64,10 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(slots=True)
 class Imported:
-    """What became of the lines of an import; ``others`` are workers who were not excluded before.
+    """What became of the records of an import; ``others`` are workers who were not excluded before.
 
-    ``refusals`` has the first thousand refused lines.
+    ``refusals`` has the first thousand refused lines; ``conflicts`` are the keys to which one worker gave different
+    labels in two databases.
     """
 
     added: int = 0
@@ -75,23 +77,13 @@ class Imported:
     refused: int = 0
     others: int = 0
     refusals: list[tuple[int, str]] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
 
     def refuse(self, line: int, message: str) -> None:
         """Count a refused line."""
         self.refused += 1
         insort(self.refusals, (line, message))
         del self.refusals[REFUSALS:]
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What a merge added, and where the two databases contradict each other."""
-
-    added: int
-    already: int
-    segments: int
-    conflicts: list[str]
-    others: int = 0
 
 
 def import_file(
@@ -104,12 +96,14 @@ def import_file(
     skip_refused: bool = False,
     replace_trees: bool = False,
 ) -> Imported:
-    """Import one file in one transaction.
+    """Import one file in one transaction: JSONL, CSV, TSV, or another judgment database (`merge`).
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
     file's own column names to ours; ``defaults`` fills fields that the file does not have or leaves blank, except for a
     blank label. ``lines`` replaces reading ``path``, for a caller who shows progress.
     """
+    if is_database(path):
+        return merge(db, path, replace_trees=replace_trees)
     lines = read_lines(path) if lines is None else lines
     if str(path) == "-":
         lines = list(lines)  # whoever writes them may be slow, and the file is locked from here on
@@ -248,6 +242,14 @@ class _Import:
         return self.result
 
 
+def is_database(path: PathLike) -> bool:
+    """Return True for an SQLite file."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(SQLITE_HEAD)) == SQLITE_HEAD
+
+
 def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", segments: bool = False) -> int:
     """Write everything as ``jsonl``, or the judgments (or the segments) as ``csv``; returns the number of records."""
     check_option("form", form, ("jsonl", "csv"))
@@ -307,7 +309,7 @@ def new_database(path: Path, case: str | None = None) -> Iterator[JudgmentDataba
             scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
 
 
-def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
+def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Imported:
     """Take over segments, judgments and exclusions of another database: each judgment once.
 
     Texts that differ stop it, with nothing changed. A worker excluded in either is excluded in the result.
@@ -324,7 +326,7 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             db.put(second.judgments(), count_repeats=True)
             added = db.count() - before
             excluded = sum(db.put_excluded(*each) for each in second.excluded().items())
-    return Merged(added, total - added, new_segments, conflicts, excluded)
+    return Imported(added, total - added, new_segments, others=excluded, conflicts=conflicts)
 
 
 def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase, segment: str) -> Iterator[str]:

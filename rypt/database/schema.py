@@ -20,6 +20,7 @@ from sqlite_utils import Database as Database
 
 from rypt.text import FormatError
 
+SQLITE_HEAD = b"SQLite format 3\0"
 APPLICATION_ID = 0x52595054  # "RYPT"
 VERSION = 1
 BUSY_SECONDS = 120.0
@@ -100,10 +101,10 @@ def refuse_foreign_file(path: Path, *, readonly: bool) -> None:
     if str(path) == ":memory:" or not (readonly or path.exists()):
         return
     with open(path, "rb") as file:
-        head = file.read(16)
+        head = file.read(len(SQLITE_HEAD))
     if not head and readonly:
         raise FormatError("expected a judgment database, found an empty file")
-    if head and head != b"SQLite format 3\0":
+    if head and head != SQLITE_HEAD:
         raise FormatError("expected a judgment database, found a file that is not SQLite")
 
 

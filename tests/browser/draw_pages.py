@@ -141,11 +141,11 @@ def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
         try:
             assert process.stdout is not None
             links = json.loads(process.stdout.readline())
-            rypt("hits", "publish", "labels", "--at", "market", "--yes", "-q", place=folder)
+            rypt("hits", "publish", "labels", "--market", "market", "--yes", "-q", place=folder)
             known = ["--truth", write_truth(folder), "-C", folder / "campaign"]
-            rypt("simulate", "--at", market, *known, "--workers", 4, "--spam", 0.25, "-q")
+            rypt("simulate", "--market", market, *known, "--workers", 4, "--spam", 0.25, "-q")
             for name in ("pairs", "ranked"):
-                rypt("hits", "publish", name, "--at", "market", "--yes", "-q", place=folder)
+                rypt("hits", "publish", name, "--market", "market", "--yes", "-q", place=folder)
             publish_external(market, links["url"])
             yield links
         finally:
@@ -194,7 +194,7 @@ def tour(page: Any, folder: Path, links: dict[str, str], name: str, look: Look) 
     """Go through all pages as a worker of this name, as one of a recruiting service, and as the requester."""
     page.goto(links["url"])
     look("landing", page)
-    page.goto(json.loads(rypt("hits", "invite", name, "--at", folder / "market", "--json"))[0]["link"])
+    page.goto(json.loads(rypt("hits", "invite", name, "--market", folder / "market", "--json"))[0]["link"])
     look("consent", page)
     agree(page)
     look("home", page)
@@ -262,7 +262,7 @@ def tour_of_external(page: Any, look: Look) -> None:
 
 def tour_of_dashboard(page: Any, folder: Path, look: Look) -> None:
     """The requester's pages."""
-    page.goto(rypt("hits", "dashboard", "--at", folder / "market").strip(), wait_until="commit")
+    page.goto(rypt("hits", "dashboard", "--market", folder / "market").strip(), wait_until="commit")
     page.wait_for_selector("table")
     look("dashboard", page)
     shown = page.url

@@ -1,4 +1,4 @@
-"""``rypt db`` as its users meet it: results on stdout, one line on stderr when it fails, exit codes 0, 1 and 2."""
+"""``rypt export``, ``check`` and ``import judgments``: results on stdout, one line on stderr for a failure, exit codes."""
 
 import gzip
 import json
@@ -32,8 +32,8 @@ Run = Callable[..., Outcome]
 
 
 def command(verb: str, *arguments: Any) -> list[Any]:
-    """``rypt db VERB``, or ``rypt import judgments`` into the first of the arguments."""
-    return ["import", "judgments", "-C", *arguments] if verb == "import" else ["db", verb, *arguments]
+    """``rypt VERB``; an import is of judgments, into the first of the arguments."""
+    return ["import", "judgments", "-C", *arguments] if verb == "import" else [verb, *arguments]
 
 
 @pytest.fixture
@@ -109,6 +109,7 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
         "refused": 1,
         "others": 0,
         "refusals": [[4, complaint]],
+        "conflicts": [],
     }
     assert json.loads(again.out) == [facts]
 
@@ -133,13 +134,13 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
 def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, tmp_path: Path) -> None:
     lines = run("export", "j.db")
     assert (lines.code, lines.err, len(lines.out.splitlines())) == (0, "", 2)
-    assert run("export", "j.db", "out.jsonl.gz") == (0, "", "2 records written\n")
+    assert run("export", "j.db", "-o", "out.jsonl.gz") == (0, "", "2 records written\n")
     assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode() == lines.out
-    assert run("export", "j.db", "out.csv.gz") == (0, "", "1 record written\n")
+    assert run("export", "j.db", "-o", "out.csv.gz") == (0, "", "1 record written\n")
     table = run("export", "j.db", "--format", "csv").out
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == table
     assert table.splitlines()[0] == "segment,start,stop,phrase,label,worker,origin,source,time,weight"
-    assert run("export", "j.db", "s.csv", "--segments").err == "1 record written\n"
+    assert run("export", "j.db", "-o", "s.csv", "--segments").err == "1 record written\n"
     assert run("import", "copy.db", "s.csv", "out.csv.gz").code == 0
     assert run("export", "copy.db").out == lines.out
 
@@ -151,21 +152,25 @@ def test_merge(run: Run, one: Path, tmp_path: Path) -> None:
     )
     assert run("import", "b.db", "h.csv").code == 0
     conflict = "segment s 0-2 'the patient': worker w said YES and NO"
-    done = run("merge", "j.db", "b.db", "j.db", "--json")
-    assert (done.code, done.err) == (0, "")
+    done = run("import", "j.db", "b.db", "j.db", "--json")
+    assert done.code == 0
     first, itself = json.loads(done.out)
     assert first == {
         "file": "b.db",
         "added": 3,
         "already": 1,
         "segments": 0,
-        "conflicts": [conflict],
+        "unanswered": 0,
+        "refused": 0,
         "others": 0,
+        "refusals": [],
+        "conflicts": [conflict],
     }
     assert (itself["added"], itself["already"], len(content(one))) == (0, 4, 4)
     database(tmp_path / "c.db", (Label.YES, "w"))
-    counts = "b.db: 3 judgments added, 1 already there, 1 conflict; 0 segments added\n"
-    assert run("merge", "c.db", "b.db") == (0, counts, f"  conflict: {conflict}\n")
+    counts = "b.db: 3 judgments added, 1 already there, 0 unanswered, 0 refused; 0 segments added\n"
+    assert run("import", "c.db", "b.db")[:2] == (0, counts)
+    assert f"b.db: conflict: {conflict}\n" in run("import", "c.db", "b.db").err
 
 
 def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(run, one, tmp_path):
@@ -173,15 +178,15 @@ def test_merge_refuses_other_texts_trees_and_case_and_changes_nothing(run, one, 
     database(tmp_path / "tree.db", (Label.NO, "v"), segment=Segment("s", SEGMENT.text, "(S x)"))
     database(tmp_path / "case.db", (Label.NO, "v"), case="keep")
     before = run("export", "j.db").out
-    assert "j.db: segment s is there with another text" in failed(run("merge", "j.db", "text.db"))
-    assert "j.db: segment s is there with another tree" in failed(run("merge", "j.db", "tree.db"))
+    assert "j.db: segment s is there with another text" in failed(run("import", "j.db", "text.db"))
+    assert "j.db: segment s is there with another tree" in failed(run("import", "j.db", "tree.db"))
     assert (
-        failed(run("merge", "j.db", "case.db"))
+        failed(run("import", "j.db", "case.db"))
         == "case.db: compares phrases with case:keep, j.db with case:lower"
     )
-    assert failed(run("merge", "j.db", "no.db")) == "no.db: No such file or directory"
+    assert failed(run("import", "j.db", "no.db")) == "no.db: No such file or directory"
     assert run("export", "j.db").out == before
-    assert run("merge", "j.db", "tree.db", "--replace-trees").code == 0
+    assert run("import", "j.db", "tree.db", "--replace-trees").code == 0
     assert '"(S x)"' in run("export", "j.db").out
 
 
@@ -208,7 +213,7 @@ def test_the_folder_of_a_campaign_stands_for_its_database(run: Run, one: Path, t
     assert run("import", ".", "a.csv").code == 0
     assert run("export", ".").out == run("export", "j.db").out
     database(tmp_path / "other.db")
-    assert run("merge", "other.db", ".").out.startswith(".: 2 judgments added")
+    assert run("import", "other.db", ".").out.startswith(".: 2 judgments added")
 
 
 @pytest.mark.parametrize(
@@ -234,8 +239,8 @@ WRONG_FILES: list[tuple[Callable[[Path], object], str]] = [
     (newer, "was made by another version of rypt (tables of version 999, not 1)"),
     (Path.mkdir, "expected a campaign, a folder with rypt.toml"),
 ]
-READING = [["check", "x.db"], ["export", "x.db"], ["merge", "j.db", "x.db"]]
-WRITING = [["import", "x.db", "a.csv"], ["merge", "x.db", "j.db"]]
+READING = [["check", "x.db"], ["export", "x.db"]]
+WRITING = [["import", "x.db", "a.csv"], ["import", "x.db", "j.db"]]
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG_FILES)
@@ -282,7 +287,7 @@ def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, the
 
 
 def test_an_export_does_not_replace_its_database(run: Run, one: Path) -> None:
-    failed(run("export", "j.db", "./j.db"))
+    failed(run("export", "j.db", "-o", "./j.db", "--format", "csv"))
     assert len(content(one)) == 1
 
 
