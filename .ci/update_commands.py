@@ -9,9 +9,9 @@ from rypt.cli.program import rypt
 TARGET = Path(__file__).parents[1] / "docs" / "commands.md"
 HEADER = """# Commands
 
-Every command has `--help`, which describes its options. Results go to stdout, messages and progress to stderr. Exit codes: 0 success, 1
-failure (one line on stderr says why), 2 wrong usage. `-` stands for standard input or output; `.gz` files are compressed. Completion in bash: `eval
-"$(_RYPT_COMPLETE=bash_source rypt)"`, in zsh and fish with their names.
+Every command has `--help`, which describes its options. Results go to stdout, messages and progress to stderr. Exit
+codes: 0 success, 1 failure (one line on stderr says why), 2 wrong usage. `-` stands for standard input or output; `.gz`
+files are compressed. `eval "$(_RYPT_COMPLETE=bash_source rypt)"` completes commands in bash; zsh and fish have their own.
 """
 
 
@@ -20,7 +20,9 @@ def rows(command: click.Command, context: click.Context, name: str) -> list[str]
     here = click.Context(command, info_name=name.split()[-1], parent=context)
     if isinstance(command, click.Group):
         children = {child: command.get_command(here, child) for child in command.list_commands(here)}
-        return [row for child, each in children.items() if each for row in rows(each, here, f"{name} {child}")]
+        return [
+            row for child, each in children.items() if each for row in rows(each, here, f"{name} {child}")
+        ]
     words = " ".join(command.collect_usage_pieces(here)).replace("|", "\\|")
     return [f"| `{name} {words}` | {command.get_short_help_str(200)} |"]
 

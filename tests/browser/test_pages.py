@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 AXE = Path(os.environ.get("AXE_CORE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
 
+
 def test_no_page_has_a_violation(chromium: Any, tmp_path: Path) -> None:
     if not AXE.is_file():
         pytest.skip(f"there is no {AXE} (npm install axe-core)")
