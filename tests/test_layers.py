@@ -100,10 +100,10 @@ def test_the_client_of_a_market_does_not_know_the_server(tmp_path: Path, demo_ca
     shutil.copytree(demo_campaign, campaign)
     size = run_client("hits", "make", campaign, "-o", batch, "--limit", 2, "--json", "-q")["hits"]
     with served(at):
-        published = run_client("hits", "publish", batch, "--at", at, "--yes", "--json", "-q")
+        published = run_client("hits", "publish", batch, "--market", at, "--yes", "--json", "-q")
         with Store(at / "market.db") as store:
             work(store, "Ada", lambda hit: {"label_1": "NO"})
-        collected = run_client("hits", "collect", batch, "-C", campaign, "--at", at, "--json", "-q")
+        collected = run_client("hits", "collect", batch, "-C", campaign, "--market", at, "--json", "-q")
     assert (published["published"], published["loaded"]) == (size, "[]")
     assert (collected["assignments"], collected["loaded"]) == (size, "[]")
 

@@ -19,6 +19,7 @@ from rypt.text import RyptError, plural
 if TYPE_CHECKING:
     from hits.market.client import Market, MarketAddress, Participant
     from hits.market.collect import Collected
+    from hits.market.prolific import Prolific
     from hits.payment import Price
     from hits.records import Batch
     from hits.results.answers import Added, Results
@@ -39,7 +40,7 @@ TOKEN_FILE = click.option(
 )
 CLOSED = (
     "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
-    "`rypt hits serve` runs your own market, which --market local (the default) uses."
+    "`rypt hits serve` runs your own market, which is the default."
 )
 
 
@@ -69,77 +70,74 @@ class Money(click.ParamType[Decimal]):
 MONEY = Money()
 
 
-def market_options(command: F) -> F:
-    """Which market, and how to reach it: five options that the command gets as one `MarketAddress`, ``market``."""
+MARKET = click.option(
+    "--market",
+    metavar="PLACE",
+    help="The market: its folder or its campaign's, a URL, mturk or mturk-sandbox [the campaign's, else market].",
+)
+
+
+def with_market(command: F) -> F:
+    """Give a command the `MarketAddress` that --market names, or the market of the campaign of its other arguments."""
 
     @functools.wraps(command)
-    def with_address(
-        *args: Any,
-        market: str,
-        at: str,
-        endpoint: str | None,
-        production: bool,
-        token_file: str | None,
-        **others: Any,
-    ) -> Any:
-        address = read_address(market, at, endpoint, production, token_file)
+    def with_address(*args: Any, market: str | None, token_file: str | None = None, **others: Any) -> Any:
+        places = (others.get(name) for name in ("campaign", "batch", "decisions"))
+        address = find_market(market, [place for place in places if place], token_file)
         if address.folder is None:
             talk(CLOSED, quiet=others.get("quiet", False))
         return command(*args, market=address, **others)
 
-    options = [
-        click.option(
-            "--market",
-            type=click.Choice(["local", "prolific", "mturk"]),
-            default="local",
-            show_default=True,
-            help="Your own market, your own with Prolific, which recruits for it, or one that speaks Mechanical Turk's "
-            "protocol.",
-        ),
-        click.option(
-            "--at",
-            type=FOLDER,
-            default="market",
-            show_default=True,
-            help="Folder of the local market, which `rypt hits serve` serves.",
-        ),
-        click.option(
-            "--endpoint",
-            help="For mturk: URL of the requester endpoint; for prolific: another address of its API.",
-        ),
-        TOKEN_FILE,
-        click.option("--production", is_flag=True, help="Confirm that the endpoint may spend real money."),
-    ]
-    return cast("F", functools.reduce(lambda made, option: option(made), reversed(options), with_address))
+    return cast("F", with_address)
 
 
-def read_address(
-    market: str, at: str, endpoint: str | None, production: bool, token_file: str | None = None
+def market_options(command: F) -> F:
+    """--market and, for people whom Prolific sent, --token-file."""
+    return MARKET(TOKEN_FILE(with_market(command)))
+
+
+def find_market(
+    market: str | None, places: Sequence[str] = (), token_file: str | None = None
 ) -> "MarketAddress":
-    """The market that the options name."""
-    from hits.market.client import MarketAddress
+    """The market that is named, or that of the first campaign in or around these places, or the folder ``market``.
 
-    if token_file is not None and market != "prolific":
-        raise click.UsageError("--token-file is for --market prolific")
-    if market == "prolific":
-        return MarketAddress(folder=Path(at), recruited=_recruiting(Path(at), endpoint, token_file))
-    if market == "local":
-        if endpoint or production:
-            raise click.UsageError("--endpoint and --production are for --market mturk")
-        return MarketAddress(folder=Path(at))
-    if endpoint is None:
-        raise click.UsageError("--market mturk needs --endpoint URL")
-    return MarketAddress(endpoint=endpoint, production=production)
+    One with people from Prolific decides on their submissions, too; what needs no token does without.
+    """
+    from hits.market.client import MarketAddress, campaign_around, market_address
+    from hits.market.recruit import recruiting_logs
+
+    campaigns = filter(None, map(campaign_around, (*places, ".")))
+    address = market_address(market or next(campaigns, "market"))
+    if address.folder is None or not recruiting_logs(address.folder):
+        if token_file is not None:
+            raise click.UsageError("--token-file is for a market with people whom `rypt hits recruit` found")
+        return address
+    return MarketAddress(address.folder, recruited=_recruiting(address.folder, token_file))
 
 
-def _recruiting(folder: Path, api: str | None, token_file: str | None) -> "Callable[[Market], Market]":
+def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Market]":
     """What adds Prolific to the local market of a folder."""
-    from hits.market.prolific import API, Prolific
     from hits.market.recruited import RecruitedMarket
     from hits.server.invitations import worker_names
 
-    service = Prolific(read_token(token_file), api or API)
+    service = open_service(token_file) if token_file or os.environ.get(TOKEN) else None
     return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
+
+
+def campaign_folder(campaign: str, batch: str | None) -> str:
+    """The campaign that was named, or else the one around the batch."""
+    from hits.market.client import campaign_around
+    from rypt.campaign.settings import SETTINGS
+
+    if batch is None or (Path(campaign) / SETTINGS).is_file():
+        return campaign
+    return str(campaign_around(batch) or campaign)
+
+
+def open_service(token_file: str | None) -> "Prolific":
+    from hits.market.prolific import API, Prolific
+
+    return Prolific(read_token(token_file), os.environ.get("PROLIFIC_API", API))
 
 
 def read_token(path: str | None) -> str:

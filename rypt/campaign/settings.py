@@ -140,13 +140,11 @@ class DecoderSettings:
 class MarketSettings:
     """Where the workers are: the folder of a local market, or the endpoint of another; and what they are paid.
 
-    ``production`` says that the endpoint spends real money. ``wage`` is in dollars an hour. With ``severity`` label
-    pages ask how bad a NO is.
+    ``wage`` is in dollars an hour. With ``severity`` label pages ask how bad a NO is.
     """
 
     folder: str = "market"
     endpoint: str | None = None
-    production: bool = False
     wage: Decimal | None = None
     assignments: int = 1
     severity: bool = False
@@ -155,13 +153,6 @@ class MarketSettings:
     def fees(self) -> str:
         """Whose fees the market takes: "local", which takes none, or "mturk"."""
         return "local" if self.endpoint is None else "mturk"
-
-    def options(self, campaign: PathLike) -> list[str]:
-        """The options of a command that say which market."""
-        if self.endpoint is None:
-            return ["--at", os.path.normpath(Path(campaign, self.folder))]
-        production = ["--production"] if self.production else []
-        return ["--market", "mturk", "--endpoint", self.endpoint, *production]
 
     @classmethod
     def located_at(

@@ -34,7 +34,7 @@ def market(tmp_path):
 
 
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
-    batch, at = tmp_path / "batch", ["--at", tmp_path / "market"]
+    batch, at = tmp_path / "batch", ["--market", tmp_path / "market"]
     assert set(market) == {"url", "endpoint_url", "access_key", "secret_key", "dashboard_url"}
     made = json.loads(
         run(
@@ -126,7 +126,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     )
     assert run(capsys, "hits", "workers", "-C", campaign, *at)[2] == ""
     assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
-    assert run(capsys, "hits", "expire", batch, *at)[1] == f"{size} hits expired\n"
+    assert run(capsys, "hits", "publish", batch, "--end", *at)[1] == f"{size} hits ended\n"
 
 
 def test_old_results_load(capsys, campaign, tmp_path):
@@ -144,14 +144,9 @@ def test_old_results_load(capsys, campaign, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
-        (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
-        (
-            ["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"],
-            1,
-            "say --production",
-        ),
-        (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
+        (["publish", "BATCH", "--market", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
+        (["collect", "BATCH", "-C", "CAMPAIGN", "--token-file", "x"], 2, "rypt hits recruit"),
+        (["invite", "Ada", "--market", "mturk"], 2, "expected its folder"),
         (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
         (
             ["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"],
@@ -165,7 +160,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
         ),
         (["price", "nowhere"], 1, "nowhere"),
         (["workers", "-C", "CAMPAIGN", "--bonus", "many"], 2, "expected a share such as 20%"),
-        (["invite"], 2, "expected names, or --bulk FILE"),
+        (["invite", "--revoke"], 2, "needs names"),
     ],
 )
 def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, message):
@@ -180,7 +175,7 @@ def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, mess
 def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
     run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "-q")
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
-    code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--at", tmp_path / "market")
+    code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--market", tmp_path / "market")
     assert (code, out) == (1, "")
     assert err == (
         "rypt: Publish 2 hits for $0.12 on local? There is no terminal to ask on; say --yes if it is meant\n"

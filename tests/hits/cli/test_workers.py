@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from commands import run
 
-from hits.market.folder import open_access, remember_url
+from hits.market.folder import change_access, open_access
 from hits.records import Assignment
 from hits.results.answers import Results
 from hits.server.store import Store
@@ -52,7 +52,8 @@ def test_excluded_and_taken_back(capsys, campaign):
 
 def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
     market = tmp_path / "market"
-    remember_url(market, open_access(market), "http://127.0.0.1:1/")
+    open_access(market)
+    change_access(market, url="http://127.0.0.1:1/")
     with Store(market / "market.db") as store:
         worker = store.people.invite("Ada Lovelace", 0).worker.id
         store.people.enrol("twin", 0)
@@ -74,9 +75,9 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
                 )
             ]
         )
-    shown = run(capsys, "hits", "workers", "-C", campaign, "--at", market)[1]
+    shown = run(capsys, "hits", "workers", "-C", campaign, "--market", market)[1]
     assert f"{worker} Ada Lovelace" in shown
-    options = ["-C", campaign, "--at", market, "--json"]
+    options = ["-C", campaign, "--market", market, "--json"]
     code, out, err = run(capsys, "hits", "workers", "--exclude", "Ada Lovelace", *options)
     assert code == 0, err
     assert {report["worker"]: report["excluded"] for report in json.loads(out)} == {"A1": False, worker: True}
