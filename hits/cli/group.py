@@ -5,7 +5,7 @@ import click
 from hits.cli.batches import controls, make, price
 from hits.cli.market import collect, invite, publish, review, serve
 from hits.cli.recruit import recruit
-from hits.cli.results import aggregate, export
+from hits.cli.results import aggregate
 from hits.cli.status import status
 from hits.cli.workers import workers
 from rypt.console import Group
@@ -13,7 +13,7 @@ from rypt.console import Group
 SECTIONS = {
     "Make": ("make", "controls", "price"),
     "Publish": ("serve", "publish", "invite", "recruit"),
-    "Collect": ("status", "collect", "export", "aggregate"),
+    "Collect": ("status", "collect", "aggregate"),
     "Settle": ("workers", "review"),
 }
 
@@ -30,7 +30,6 @@ for command in (
     aggregate,
     collect,
     controls,
-    export,
     invite,
     make,
     price,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, MARKET, MONEY, TOKEN_FILE, YES, confirm, open_service
+from hits.cli.shared import BATCH, MARKET, MONEY, TOKEN_FILE, YES, confirm, open_prolific
 from rypt.console import JSON
 from rypt.text import plural
 
@@ -73,7 +73,7 @@ def recruit(
     at = market_address(market or campaign_around(batch) or campaign_around(".") or "market").folder
     if at is None:
         raise click.UsageError("people are recruited for a local market: expected its folder as --market")
-    service = open_service(token_file)
+    service = open_prolific(token_file)
     if action:
         if action == "PUBLISH" and not yes:
             confirm("Open the study? Participants who finish must be paid.")
@@ -87,7 +87,9 @@ def recruit(
         filters=_read_filters(filters) if filters else (),
         devices=devices or plan.devices,
     )
-    done = make_study(batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost)))
+    done = make_study(
+        batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost))
+    )
     if as_json:
         click.echo(json.dumps({**asdict(done.study), "cost": str(done.cost), "made": done.made}))
     else:

@@ -120,7 +120,7 @@ def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Mar
     from hits.market.recruited import RecruitedMarket
     from hits.server.invitations import worker_names
 
-    service = open_service(token_file) if token_file or os.environ.get(TOKEN) else None
+    service = open_prolific(token_file) if token_file or os.environ.get(TOKEN) else None
     return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
 
 
@@ -134,10 +134,10 @@ def campaign_folder(campaign: str, batch: str | None) -> str:
     return str(campaign_around(batch) or campaign)
 
 
-def open_service(token_file: str | None) -> "Prolific":
+def open_prolific(token_file: str | None) -> "Prolific":
     from hits.market.prolific import API, Prolific
 
-    return Prolific(read_token(token_file), os.environ.get("PROLIFIC_API", API))
+    return Prolific(read_token(token_file), os.environ.get("RYPT_PROLIFIC_API", API))
 
 
 def read_token(path: str | None) -> str:

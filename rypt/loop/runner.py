@@ -282,7 +282,8 @@ class Loop:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
         limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        options = ["--market", self.market.fees, "--seed", settings.seed + number]
+        market = ["--market", self.market.endpoint] if self.market.endpoint else []
+        options = [*market, "--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:

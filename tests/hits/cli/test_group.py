@@ -75,13 +75,13 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
         "submitted": size,
         "reviewed": 0,
     }
-    before = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
+    before = json.loads(run(capsys, "check", campaign, "--json")[1])
     code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
     assert code == 0, err
     added = json.loads(out)
     assert (added["assignments"], added["left_out"]) == (size, 0)
     assert added["judgments"] > 0
-    after = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
+    after = json.loads(run(capsys, "check", campaign, "--json")[1])
     assert after["judgments"] == before["judgments"] + added["judgments"]
     assert (
         json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"]
@@ -102,7 +102,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     )
     assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
 
-    assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "results.csv")[0] == 0
+    assert run(capsys, "export", campaign, "--results", "-o", tmp_path / "results.csv")[0] == 0
     with open(tmp_path / "results.csv", newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     rows[0]["Approve"], rows[1]["Reject"] = "x", "NO to all"
