@@ -7,10 +7,10 @@ import sys
 
 import pytest
 from large_list import write_large_list
+from mert.constraints import Constraints
 from toy import pool
 
 import mert
-from mert.limits import WeightLimits
 from mert.solve import SearchSettings
 from rypt.text import InputError, RyptError
 
@@ -40,7 +40,7 @@ def divided_list(folder, segments=12):
     [
         {},
         {"search": SearchSettings(aim="list", restarts=9, threads=3)},
-        {"limits": WeightLimits(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
+        {"constraints": Constraints(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
         {"weights": {"LM0": 1, "TM0_0": 1, "TM0_1": 1, "WordPenalty0": 1, "s_1": 0.3, "s_2": -2}},
         {"metric": "column(TM0_1)"},
         {"metric": "0.5*chrf-0.5*ter"},

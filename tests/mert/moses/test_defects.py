@@ -9,8 +9,8 @@ from moses_world import NAMES, World, best_point
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mert.cli import moses as moses_cli
 from mert.lists.arrays import read_lists
+from mert.moses import programs as moses_cli
 from mert.moses.files import (
     FeatureBlock,
     ScoreBlock,

@@ -86,7 +86,7 @@ SECOND = replace(ANSWERED, name="2")
             changed(LABELLED, batches=[replace(MADE, needless=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
         ),
-        (changed(NEW, candidates=0, decoder="d"), "rypt decode c"),
+        (changed(NEW, candidates=0, decoder="d"), "rypt loop c --once"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (changed(NEW, to_ask=0, features=False), "rypt score c --pick best -o c/picks.txt"),
         (
@@ -117,7 +117,7 @@ SECOND = replace(ANSWERED, name="2")
             "rypt tune c --metric rypt -o c/weights/3.weights",
         ),
         (changed(LOOPED, new=0, to_ask=0, batches=[ANSWERED]), "rypt score c --pick best -o c/picks.txt"),
-        (changed(LOOPED, weights=3), "rypt decode c"),
+        (changed(LOOPED, weights=3), "rypt loop c --once"),
         (changed(LOOPED, loop_runs=True), "rypt loop c"),
         (changed(LOOPED, loop_runs=True, market=MarketSettings()), "rypt loop c --serve"),
         (changed(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),

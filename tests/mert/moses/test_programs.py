@@ -12,8 +12,8 @@ from commands import run
 from moses_world import BEST_POINT, NAMES, World, best_point, shell, tools
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.cli import moses as moses_cli
 from mert.lists.arrays import read_lists
+from mert.moses import programs as moses_cli
 from mert.moses.files import read_features, read_scores
 from mert.moses.scripts import PROGRAMS, write_scripts
 from rypt.metrics.campaign_rypt import Rypt
