@@ -586,11 +586,7 @@ def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTunin
         note = "the weights were not decoded with yet; the score is that on the lists" if fresh else ""
     else:
         weights, score = best.used, best.decoded
-        note = (
-            "the last weights found were not decoded with, and are not the answer (--return last)"
-            if fresh
-            else ""
-        )
+        note = "the last weights found were not decoded with, and are not the answer" if fresh else ""
     signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
     return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
 

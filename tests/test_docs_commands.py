@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "rypt" / "demo" / "data"
 EXAMPLE = "# example only: "
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-PEOPLE = "rypt simulate --at two/market --truth judgments.jsonl -C two --workers 5"
+PEOPLE = "rypt simulate --market two/market --truth judgments.jsonl -C two --workers 5"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

@@ -277,7 +277,7 @@ def test_an_import_killed_before_its_commit_leaves_the_old_state(tmp_path: Path)
 
 
 def test_the_queries_of_the_documentation(tmp_path: Path) -> None:
-    page = Path(__file__).parents[3] / "docs" / "judgments.md"
+    page = Path(__file__).parents[3] / "docs" / "formats.md"
     commands = re.findall(
         '^sqlite-utils query judgments.db "(.*)"$', page.read_text(encoding="utf-8"), re.MULTILINE
     )
