@@ -282,29 +282,28 @@ RUN = {
 }
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run the program that the first argument names: exit 0 when it worked, else 1 with one line on stderr."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the program that the first argument names: exit code 0 when it worked, else 1 with one line on stderr."""
     program = arguments[0] if arguments else ""
-    message = ""
     try:
         if program not in RUN:
             raise RyptError(f"expected one of {', '.join(RUN)}")
         RUN[program](program, arguments[1:])
+        return 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
     except RyptError as error:
         message = str(error)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except MemoryError:
         message = "there is not enough memory"
     except KeyboardInterrupt:
         message = "stopped"
-    if message:
-        talk(f"{program or 'moses_cli'}: {' '.join(message.splitlines())}")
-        sys.exit(1)
+    talk(f"{program or 'programs'}: {' '.join(message.splitlines())}")
+    return 1
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    raise SystemExit(main(sys.argv[1:]))
