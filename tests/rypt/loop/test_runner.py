@@ -221,7 +221,7 @@ def test_killed_at_every_step_it_comes_to_the_same_end(finished, tmp_path, monke
         "tune",
     }
     assert {
-        "decode: after the later os.replace",
+        "decode: after the first os.replace",
         "decode: before the first os.replace",
         "make: after the first os.rename",
         "publish: after the first Market.create",
