@@ -87,9 +87,7 @@ def recruit(
         filters=_read_filters(filters) if filters else (),
         devices=devices or plan.devices,
     )
-    done = make_study(
-        batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost))
-    )
+    done = make_study(batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost)))
     if as_json:
         click.echo(json.dumps({**asdict(done.study), "cost": str(done.cost), "made": done.made}))
     else:
