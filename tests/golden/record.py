@@ -229,14 +229,7 @@ def small(shop: Workshop, kind: str = "small") -> Path:
             for judgment in judgments:
                 if judgment["label"] == "NO":
                     judgment["severity"] = 5 if chance(judgment["segment"], judgment["phrase"]) < 0.4 else 1
-        run(
-            "import",
-            "judgments",
-            "-C",
-            folder / "campaign",
-            write_records(folder / "judgments.jsonl", judgments),
-            "-q",
-        )
+        run("import", "-C", folder / "campaign", write_records(folder / "judgments.jsonl", judgments), "-q")
 
     return shop.made(kind, make) / "campaign"
 
@@ -286,14 +279,14 @@ def small_database(shop: Workshop) -> Any:
     with shop.scratch() as folder:
         run("export", campaign, "-o", folder / "all.jsonl")
         run("export", campaign, "-o", folder / "all.csv")
-        found["again"] = asked("import", "judgments", "-C", campaign, folder / "all.jsonl", "-q")
+        found["again"] = asked("import", "-C", campaign, folder / "all.jsonl", "-q")
         for name in ("all.jsonl", "all.csv"):
             copy = folder / f"{name}.db"
             first = (
                 [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
             )
             run("export", campaign, "-o", folder / "segments.csv", "--segments")
-            found[f"from {name}"] = asked("import", "judgments", "-C", copy, *first, "-q")
+            found[f"from {name}"] = asked("import", "-C", copy, *first, "-q")
             run("export", copy, "-o", folder / "copy.jsonl")
             found[f"from {name} the same"] = sorted(lines_of(folder / "copy.jsonl")) == sorted(
                 lines_of(folder / "all.jsonl")
@@ -619,7 +612,6 @@ def people(shop: Workshop) -> Path:
             cells = [list(rows[0])] + [list(row.values()) for row in rows]
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
-                "hits",
                 "import",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
@@ -825,7 +817,7 @@ def pilot(shop: Workshop) -> Path:
         run("init", folder / "campaign", *files, "-q")
         renames = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
         options = [part for item in renames for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
         run("init", folder / "new", *files, "-q")
 
     return shop.made("pilot", make)
@@ -857,7 +849,7 @@ def pilot_labels(shop: Workshop) -> Any:
             pilot(shop) / "nbest",
             "-q",
         )
-        run("import", "judgments", "-C", folder / "careful", folder / "all.jsonl", "-q")
+        run("import", "-C", folder / "careful", folder / "all.jsonl", "-q")
         run(
             "hits",
             "workers",
@@ -923,7 +915,7 @@ def ted(shop: Workshop) -> Path:
             "rater=worker",
         )
         options = [part for item in (*renames, "any=label") for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
 
     return shop.made("ted", make)
 
@@ -1004,9 +996,7 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
             "severity",
             "-q",
         )
-        added = asked(
-            "import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q"
-        )
+        (added,) = asked("import", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q")
         facts = {
             "segments": len(texts.sources),
             "systems": {system: len(outputs) for system, outputs in texts.systems.items()},

@@ -33,7 +33,7 @@ Run = Callable[..., Outcome]
 
 def command(verb: str, *arguments: Any) -> list[Any]:
     """``rypt VERB``; an import is of judgments, into the first of the arguments."""
-    return ["import", "judgments", "-C", *arguments] if verb == "import" else [verb, *arguments]
+    return ["import", "-C", *arguments] if verb == "import" else [verb, *arguments]
 
 
 @pytest.fixture
