@@ -151,7 +151,7 @@ def _of_campaign(
     """The lists, references and weights of a campaign, and the weights of iterations before those."""
     if not campaign.files.nbest:
         folder = campaign.folder
-        raise RyptError(f"{folder}: expected at least one n-best list; `rypt decode {folder}` makes one")
+        raise RyptError(f"{folder}: expected at least one n-best list; `rypt loop {folder} --once` makes one")
     earlier: list[Path] = []
     if weights is None:
         weights, earlier = current_weights(campaign)
