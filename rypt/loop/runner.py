@@ -28,7 +28,7 @@ from hits.market.served import command_line, dashboard_url, is_served, serving
 from hits.market.status import batch_status, collection_status
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from mert.solve import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
@@ -101,7 +101,7 @@ class Loop:
     @property
     def address(self) -> MarketAddress:
         if self.market.endpoint is not None:
-            return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
+            return MarketAddress(endpoint=self.market.endpoint)
         return MarketAddress(folder=self.market_folder)
 
     @property
@@ -264,7 +264,8 @@ class Loop:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
         limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        options = [*self.market.options(self.folder), "--seed", settings.seed + number]
+        market = ["--market", self.market.endpoint] if self.market.endpoint else []
+        options = [*market, "--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:
@@ -283,7 +284,11 @@ class Loop:
             done = f"{published} of {hits} hits were" if published else "nothing was"
             left = f"${self.left} of the budget are left"
             raise RyptError(f"{batch} costs ${cost}, and {left}: {done} published")
+<<<<<<< HEAD
         self._show("hits", "publish", batch, *self.market.options(self.folder))
+=======
+        self._show("hits", "publish", batch)
+>>>>>>> origin/main
         hits = self._at_market(lambda: publish(batch, self.address)).hits
         self.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": hits, "cost": str(cost)}
@@ -294,10 +299,17 @@ class Loop:
         wanted = (self.journal.result(number, "make") or {})["assignments"]
         settings = read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
+<<<<<<< HEAD
         self._show("hits", "collect", batch, "-C", self.folder, *self.market.options(self.folder))
         count = self._collected(batch)
         if count < wanted and self.market.endpoint is None:
             invite = command_line(["hits", "invite", "NAME", *self.market.options(self.folder)])
+=======
+        self._show("hits", "collect", batch)
+        count = self._collected(batch)
+        if count < wanted and self.market.endpoint is None:
+            invite = command_line(["hits", "invite", "NAME", "--market", self.folder])
+>>>>>>> origin/main
             dashboard = dashboard_url(self.market_folder)
             self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
         while count < wanted and self._may_come(batch, ends, ask=count == before):
@@ -353,7 +365,11 @@ class Loop:
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
+<<<<<<< HEAD
         show = ["hits", "workers", "-C", self.folder, *self.market.options(self.folder)]
+=======
+        show = ["hits", "workers", "-C", self.folder]
+>>>>>>> origin/main
         self._show(*show)
         reports = self._at_market(lambda: worker_reports(self.campaign))
         earlier = {w for result in self.journal.results("workers").values() for w in result["excluded"]}
