@@ -7,11 +7,15 @@ from pathlib import Path
 
 import click
 
-from rypt.console import AMOUNT, CAMPAIGN, FILE, JSON, QUIET, talk, watcher
+from rypt.console import AMOUNT, CAMPAIGN, JSON, QUIET, talk, watcher
 from rypt.picture import check_picture
 from rypt.text import RyptError
 
 ONCE = "Only decode with the current weights and add the list to the campaign; ask nobody, tune nothing."
+
+WEIGHTS = (
+    "With --once: decode with these weights, which become the current ones [the last of CAMPAIGN/weights]."
+)
 
 
 @click.command()
@@ -19,21 +23,8 @@ ONCE = "Only decode with the current weights and add the list to the campaign; a
 @AMOUNT
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Maximum number of iterations [10].")
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
-<<<<<<< HEAD
 @click.option("--once", is_flag=True, help=ONCE)
-=======
-@click.option("--port", type=PORT, help="With --serve: port of the market [the last one used, else 8000].")
-@click.option("--threads", type=AT_LEAST_1, default=1, help="Number of threads for tuning [1].")
-@click.option(
-    "--once", is_flag=True, help="Only decode: add the n-best list of the current weights to CAMPAIGN."
-)
-@click.option(
-    "--weights",
-    type=FILE,
-    help="With --once: decode with these weights, which become the current ones [the last of CAMPAIGN/weights, else "
-    "the start weights].",
-)
->>>>>>> origin/main
+@click.option("--weights", type=click.Path(dir_okay=False), help=WEIGHTS)
 @click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
 @click.option("-o", "--output", type=click.Path(), help="Write the best weights by all labels to this file.")
 @click.option("--plot", type=click.Path(), help="Plot scores and spending to this file (.svg, .png, .pdf).")
@@ -45,14 +36,8 @@ def loop(
     budget: Decimal | None,
     max_iterations: int | None,
     serve: bool,
-<<<<<<< HEAD
-    once: bool,
-=======
-    port: int | None,
-    threads: int,
     once: bool,
     weights: str | None,
->>>>>>> origin/main
     dry_run: bool,
     output: str | None,
     plot: str | None,
@@ -68,17 +53,12 @@ def loop(
     without the answers that are missing, end the batch: `rypt hits publish --end`.
     """
     if once:
-<<<<<<< HEAD
         if budget is not None or max_iterations or serve or dry_run or output or plot:
-            raise click.UsageError("--once cannot be combined with other options")
-        _decode(campaign, as_json=as_json, quiet=quiet)
-        return
-=======
-        _decode_once(campaign, weights, as_json=as_json, quiet=quiet)
+            raise click.UsageError("--once cannot be combined with other options than --weights")
+        _decode(campaign, weights, as_json=as_json, quiet=quiet)
         return
     if weights is not None:
         raise click.UsageError("--weights needs --once")
->>>>>>> origin/main
     from rypt.loop.runner import Loop
 
     if output == "-":
@@ -105,29 +85,13 @@ def loop(
     click.echo(json.dumps(report.as_dict()) if as_json else repr(report))
 
 
-<<<<<<< HEAD
-def _decode(campaign: str, *, as_json: bool, quiet: bool) -> None:
-    """Decode with the campaign's current weights; weights that were decoded with before are not used again."""
-    from mert.decode import decode_campaign
-    from rypt.campaign.folder import Campaign
-
-    opened = Campaign.open(campaign)
-    decoded = decode_campaign(opened)
-    if decoded.already:
-        talk(f"{decoded.weights} was used for decoding before", quiet=quiet)
-    click.echo(json.dumps(asdict(decoded)) if as_json else f"{opened.path(decoded.list)}: {decoded}")
-=======
-def _decode_once(campaign: str, weights: str | None, *, as_json: bool, quiet: bool) -> None:
-    """Decode with the current weights; the list is checked and kept in CAMPAIGN/lists."""
+def _decode(campaign: str, weights: str | None, *, as_json: bool, quiet: bool) -> None:
+    """Decode; weights that were decoded with before are not used again."""
     from mert.campaign import decode_campaign
     from rypt.campaign.folder import Campaign
 
     opened = Campaign.open(campaign, watcher(quiet=quiet))
     decoded = decode_campaign(opened, weights)
-    if as_json:
-        click.echo(json.dumps(asdict(decoded)))
-        return
     if decoded.already:
         talk(f"{decoded.weights} was used for decoding before", quiet=quiet)
-    click.echo(f"{opened.path(decoded.list)}: {decoded}")
->>>>>>> origin/main
+    click.echo(json.dumps(asdict(decoded)) if as_json else f"{opened.path(decoded.list)}: {decoded}")

@@ -50,11 +50,6 @@ def _inside(s: "CampaignStatus", *names: str) -> str:
     return str(Path(s.folder, *names))
 
 
-def _market(s: "CampaignStatus") -> list[str]:
-    """The options that say which market."""
-    return s.situation.settings.market.options(s.folder)
-
-
 def _is_local(s: "CampaignStatus") -> bool:
     return s.situation.settings.market.endpoint is None
 
@@ -86,49 +81,21 @@ def _begin(s: "CampaignStatus") -> NextStep | None:
     return _step(why, "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST")
 
 
-<<<<<<< HEAD
 def _serve(s: "CampaignStatus", batch: "CampaignBatch") -> NextStep | None:
     market = Path(s.folder, s.situation.settings.market.folder)
     if not _is_local(s) or is_served(market):
-=======
-def _decode(s: "CampaignStatus") -> NextStep | None:
-    if not s.texts.decoder or (s.texts.candidates and s.progress.weights <= s.progress.decoded):
-        return None
-    why = "new weights have not been decoded with" if s.texts.candidates else "there are no candidates yet"
-    return _step(why, "loop", s.folder, "--once")
-
-
-def _init(s: "CampaignStatus") -> NextStep | None:
-    if s.texts.candidates:
-        return None
-    why = "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml"
-    return _step(why, "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST")
-
-
-def _serve(s: "CampaignStatus", batch: "BatchStatus") -> NextStep | None:
-    if s.market.endpoint is not None or is_served(s.market_folder):
->>>>>>> origin/main
         return None
     why = f"batch {batch.name} needs its market, in another window"
     if not batch.published:
         why += f"; to do without the batch, delete {batch.folder}"
-<<<<<<< HEAD
-    return _step(why, "hits", "serve", str(market), "-C", s.folder)
-=======
     return _step(why, "hits", "serve", s.folder)
->>>>>>> origin/main
 
 
 def _publish(s: "CampaignStatus") -> NextStep | None:
     for batch in s.batches:
         if batch.state in ("made", "partly published"):
             why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
-<<<<<<< HEAD
-            return _serve(s, batch) or _step(why, "hits", "publish", batch.folder, *_market(s))
-=======
-            publish = _step(why, "hits", "publish", batch.folder)
-            return _serve(s, batch) or publish
->>>>>>> origin/main
+            return _serve(s, batch) or _step(why, "hits", "publish", batch.folder)
     return None
 
 
@@ -139,17 +106,10 @@ def _collect(s: "CampaignStatus") -> NextStep | None:
     if (serve := _serve(s, batch)) is not None:
         return serve
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
-<<<<<<< HEAD
-    collect = ["hits", "collect", batch.folder, "-C", s.folder, *_market(s)]
-    invite = ["hits", "invite", "NAME", *_market(s)]
+    collect = ["hits", "collect", batch.folder]
+    invite = ["hits", "invite", "NAME", "--market", s.folder]
     if not _is_local(s):
         return _step(why, *collect)
-=======
-    collect = ["hits", "collect", batch.folder]
-    if s.market.endpoint is not None:
-        return _step(why, *collect)
-    invite = ["hits", "invite", "NAME", "--market", s.folder]
->>>>>>> origin/main
     if batch.answered:
         return _step(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
     later = f"when they have answered: {command_line(collect)}"

@@ -284,11 +284,7 @@ class Loop:
             done = f"{published} of {hits} hits were" if published else "nothing was"
             left = f"${self.left} of the budget are left"
             raise RyptError(f"{batch} costs ${cost}, and {left}: {done} published")
-<<<<<<< HEAD
-        self._show("hits", "publish", batch, *self.market.options(self.folder))
-=======
         self._show("hits", "publish", batch)
->>>>>>> origin/main
         hits = self._at_market(lambda: publish(batch, self.address)).hits
         self.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": hits, "cost": str(cost)}
@@ -299,17 +295,10 @@ class Loop:
         wanted = (self.journal.result(number, "make") or {})["assignments"]
         settings = read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
-<<<<<<< HEAD
-        self._show("hits", "collect", batch, "-C", self.folder, *self.market.options(self.folder))
-        count = self._collected(batch)
-        if count < wanted and self.market.endpoint is None:
-            invite = command_line(["hits", "invite", "NAME", *self.market.options(self.folder)])
-=======
         self._show("hits", "collect", batch)
         count = self._collected(batch)
         if count < wanted and self.market.endpoint is None:
             invite = command_line(["hits", "invite", "NAME", "--market", self.folder])
->>>>>>> origin/main
             dashboard = dashboard_url(self.market_folder)
             self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
         while count < wanted and self._may_come(batch, ends, ask=count == before):
@@ -365,11 +354,7 @@ class Loop:
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
-<<<<<<< HEAD
-        show = ["hits", "workers", "-C", self.folder, *self.market.options(self.folder)]
-=======
         show = ["hits", "workers", "-C", self.folder]
->>>>>>> origin/main
         self._show(*show)
         reports = self._at_market(lambda: worker_reports(self.campaign))
         earlier = {w for result in self.journal.results("workers").values() for w in result["excluded"]}

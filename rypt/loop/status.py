@@ -21,7 +21,7 @@ from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
-from mert.folder import TuningFolder
+from mert.campaign import campaign_folder
 from rypt.analysis.agreement import krippendorff_alpha
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import by_value
@@ -191,7 +191,7 @@ class CampaignStatus:
 
 def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
-    settings, folder = campaign.settings, TuningFolder.of_campaign(campaign)
+    settings, folder = campaign.settings, campaign_folder(campaign)
     runs, stopped = False, None
     if settings.decoder.command and known_budget(campaign) is not None:
         stopped = Loop(campaign).stopped()

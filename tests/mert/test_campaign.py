@@ -4,35 +4,21 @@ import gzip
 import json
 import os
 import sys
-from dataclasses import asdict
 
 import loop_decoder
 import pytest
 from commands import run
 from loop_world import HERE, make_campaign
 
-<<<<<<< HEAD:tests/mert/test_decode.py
-from mert.decode import current_weights, decode_campaign, weights_before
-from mert.folder import TuningFolder
-=======
 from mert.campaign import campaign_folder, current_weights, weights_before
->>>>>>> origin/main:tests/mert/test_campaign.py
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
-from rypt.text import RyptError
 
 OTHER = "LM0= 0.5\nTM0= 0.1\nWordPenalty0= 0.2\n"
 
 
-<<<<<<< HEAD:tests/mert/test_decode.py
-def decoded(capsys, campaign, weights=None):
-    if weights is not None:
-        return asdict(decode_campaign(campaign, weights))
-    code, out, err = run(capsys, "loop", campaign, "--once", "--json", "-q")
-=======
 def decoded(capsys, campaign, *options):
     code, out, err = run(capsys, "loop", campaign, "--once", "--json", "-q", *options)
->>>>>>> origin/main:tests/mert/test_campaign.py
     assert (code, err) == (0, "")
     return json.loads(out)
 
@@ -195,26 +181,16 @@ def test_a_later_list_with_other_features_is_refused(capsys, tmp_path):
     with gzip.open(campaign / "lists" / "1.nbest.gz", "wt") as stream:
         stream.write(text)
     (tmp_path / "other").write_text(OTHER)
-<<<<<<< HEAD:tests/mert/test_decode.py
-    expected = "2.nbest:1: expected the features of the first list, LM0, TM0, Other0, WordPenalty0"
-    with pytest.raises(RyptError, match=expected):
-        decode_campaign(campaign, tmp_path / "other")
-=======
     code, _, err = run(capsys, "loop", campaign, "--once", "--weights", tmp_path / "other")
     assert code == 1
     assert "2.nbest:1: expected the features of the first list, LM0, TM0, Other0, WordPenalty0" in err
->>>>>>> origin/main:tests/mert/test_campaign.py
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz"]
 
 
 def test_two_at_once_are_refused(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     (campaign / "lists").mkdir()
-<<<<<<< HEAD:tests/mert/test_decode.py
-    with TuningFolder.of_campaign(Campaign.open(campaign)).locked():
-=======
     with campaign_folder(Campaign.open(campaign)).locked():
->>>>>>> origin/main:tests/mert/test_campaign.py
         code, _, err = run(capsys, "loop", campaign, "--once")
     assert (code, "another run is at work in" in err) == (1, True)
 

@@ -9,13 +9,8 @@ from threading import Thread
 import click
 import pytest
 
-<<<<<<< HEAD
-from hits.market.folder import open_access, remember_url
-from rypt.campaign.settings import CampaignSettings, Files, LoopSettings, MarketSettings
-=======
 from hits.market.folder import change_access, open_access
-from rypt.campaign.settings import LoopSettings, MarketSettings
->>>>>>> origin/main
+from rypt.campaign.settings import CampaignSettings, Files, LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop import next_step as next_steps
 from rypt.loop.next_step import first_step, next_step

@@ -19,7 +19,7 @@ from hits.market.ledger import EXPIRED, Ledger
 from hits.market.publish import expire
 from hits.results.answers import Results
 from hits.server.store import Store
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from rypt.campaign.folder import Campaign
 from rypt.cli import main
 from rypt.loop import runner
@@ -357,11 +357,7 @@ def test_hits_that_somebody_expired_are_not_waited_for(tmp_path):
         if len(paused) == 1:
             work(campaign, most=3)
         if len(paused) == 2:
-<<<<<<< HEAD
             expire(campaign / "batches" / "1", campaign / "market")
-=======
-            main(["hits", "publish", str(campaign / "batches" / "1"), "--end", "-q"])
->>>>>>> origin/main
 
     with served(campaign / "market"):
         loop = make_loop(campaign, pause=pause, loop_changes={"max_iterations": 1})
@@ -400,11 +396,7 @@ def test_what_was_published_by_hand_counts(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     market = ["--market", str(campaign)]
     with served(campaign / "market"):
-<<<<<<< HEAD
         decode_campaign(campaign)
-=======
-        main(["loop", str(campaign), "--once", "-q"])
->>>>>>> origin/main
         for batch in ("7", "1"):
             folder = str(campaign / "batches" / batch)
             main(["hits", "make", str(campaign), "-o", folder, "--labels", "6", "-q"])
