@@ -613,6 +613,7 @@ def people(shop: Workshop) -> Path:
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
                 "import",
+                "results",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
                 folder / "campaign",
