@@ -44,6 +44,7 @@ from typing import Any
 import hits
 import mert
 import rypt
+from rypt.analysis.campaign import analyze
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Repairs
@@ -380,10 +381,10 @@ def small_explain(shop: Workshop) -> Any:
 def small_analyze(shop: Workshop) -> Any:
     found = {}
     for kind, options in {
-        "small": ["--splits", 3, "--longest", 5],
-        "bare": ["--no-models", "--ties", "no"],
+        "small": {"splits": 3, "longest": 5},
+        "bare": {"models": False, "ties": "no"},
     }.items():
-        found[kind] = asked("analyze", small(shop, kind), *options, "-q")
+        found[kind] = results(analyze(rypt.Campaign.open(small(shop, kind)), **options).as_dict())
         for one in found[kind]["redundancy"]["lists"]:
             del one["name"]
     return found
@@ -613,7 +614,6 @@ def people(shop: Workshop) -> Path:
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
                 "import",
-                "results",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
                 folder / "campaign",
@@ -938,8 +938,8 @@ def ted_picks(shop: Workshop) -> Any:
 @golden("mqm-ted-ende")
 def ted_figure3(shop: Workshop) -> Any:
     """Reuse of labels, and percolation for every maxLen: coverage and how often it is right."""
-    options = ["--hold-out", "system", "--judged-only", "ref", "--ties", "no", "--splits", 5, "--no-models"]
-    found = asked("analyze", ted(shop) / "campaign", *options, "-q")
+    options = {"hold_out": "system", "judged_only": ["ref"], "ties": "no", "splits": 5, "models": False}
+    found = results(analyze(rypt.Campaign.open(ted(shop) / "campaign"), **options).as_dict())
     for one in found["redundancy"]["lists"]:
         one["name"] = Path(one["name"]).stem
     return found

@@ -69,7 +69,7 @@ def test_import_gives_the_judgments_of_the_data(
         for rating in c["ratings"]
     }
     assert {(s["segment"], s["system"], s["rater"]): s["score"] for s in scores} == pytest.approx(theirs)
-    facts = json.loads(out)
+    (facts,) = json.loads(out)
     assert (facts["added"], facts["matched"], facts["unmatched"]) == (len(wanted), len(theirs), {})
 
 

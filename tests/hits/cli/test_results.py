@@ -1,4 +1,4 @@
-"""``rypt import results``, ``export --results``, ``aggregate``: files in, files out, nothing half done."""
+"""``rypt import`` of results, ``export --results``, ``aggregate``: files in, files out, nothing half done."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""``rypt export``, ``check`` and ``import judgments``: results on stdout, one line on stderr for a failure, exit codes."""
+"""``rypt export``, ``check`` and ``import``: results on stdout, one line on stderr for a failure, exit codes."""
 
 import gzip
 import json

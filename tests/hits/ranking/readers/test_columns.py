@@ -160,7 +160,7 @@ def test_json_records_have_columns_too(make, lines: list[str]) -> None:
 
 
 def test_the_scores_that_rypt_writes(make) -> None:
-    """Lines of ``rypt import mqm --scores``."""
+    """Lines of ``rypt import --scores``."""
     rows = [
         {"segment": "1", "system": s, "rater": "r", "score": v, "better": "lower"}
         for s, v in (("x", 1.0), ("y", 3))
