@@ -166,7 +166,9 @@ def _score_errors(scores: SegmentScores, table: Floats, domains: Ids | None) -> 
     parts = [np.flatnonzero(domains == domain) for domain in np.unique(domains)]
     variances = np.zeros((len(parts), len(table)))
     for variance, part in zip(variances, parts, strict=True):
-        sums, counts = sums_of_groups(table[:, part], np.unique(units[part], return_inverse=True)[1].astype(np.int32))
+        sums, counts = sums_of_groups(
+            table[:, part], np.unique(units[part], return_inverse=True)[1].astype(np.int32)
+        )
         totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
         gaps = (sums - sums.sum(axis=1, keepdims=True) / totals * counts) / totals
         drawn = (counts > 0).sum(axis=1)
