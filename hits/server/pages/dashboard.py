@@ -125,7 +125,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
         copy = read_copy(folder)
         items = {item.id: item for item in copy.items}
         columns = {(copy.settings.id, item.id): item.columns for item in copy.items}
-        rows = store.figures.answers(now=market.now(), batch=copy.settings.id)
+        rows = store.work.all(market.now(), batch=copy.settings.id)
         work = [
             replace(one, facts=batch_facts(copy, items[one.item]), market="local")
             for one in (read_answered(row, columns).assignment for row in rows)

@@ -12,11 +12,10 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from hits.records import parse_annotation
 from hits.server.store.base import MarketFile
-from hits.server.store.records import DAY, Record, RefusedError, Request, new_id
+from hits.server.store.records import DAY, Record, RefusedError, Request, insert, new_id
 
 TYPE_COLUMNS = {  # and what a request that leaves one out means
     "Title": None,
@@ -88,9 +87,7 @@ class HitStore:
         if row is not None:
             return str(row[0])
         hit_type = new_id()
-        columns, places = ", ".join(TYPE_COLUMNS), ", ".join(f":{name}" for name in TYPE_COLUMNS)
-        sql = f"INSERT INTO hit_types (HITTypeId, {columns}) VALUES (:id, {places})"
-        db.execute(sql, {"id": hit_type, **values})
+        insert(db, "hit_types", {"HITTypeId": hit_type, **values})
         return hit_type
 
     def create(self, request: Request, now: int) -> Record:
@@ -104,20 +101,17 @@ class HitStore:
             hit_type = request.get("HITTypeId") or self._type(db, request)
             if not db.execute("SELECT 1 FROM hit_types WHERE HITTypeId = ?", [hit_type]).fetchone():
                 raise RefusedError("HITTypeDoesNotExist", f"HITType {hit_type} does not exist.")
-            db.execute(
-                "INSERT INTO hits (HITId, HITTypeId, RequesterAnnotation, batch, MaxAssignments, CreationTime,"
-                " Expiration, Question) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    hit,
-                    hit_type,
-                    annotation,
-                    (parse_annotation(annotation or "") or ("",))[0],
-                    request.get("MaxAssignments", 1),
-                    now,
-                    now + request["LifetimeInSeconds"],
-                    request["Question"],
-                ],
-            )
+            values = {
+                "HITId": hit,
+                "HITTypeId": hit_type,
+                "RequesterAnnotation": annotation,
+                "batch": (parse_annotation(annotation or "") or ("",))[0],
+                "MaxAssignments": request.get("MaxAssignments", 1),
+                "CreationTime": now,
+                "Expiration": now + request["LifetimeInSeconds"],
+                "Question": request["Question"],
+            }
+            insert(db, "hits", values)
             return find_hit(db, hit, now)
 
     def find(self, hit: str, now: int) -> Record:
@@ -140,15 +134,25 @@ class HitStore:
                 AND (:status IS NULL OR {STATUS} = :status) AND (:type IS NULL OR hits.HITTypeId = :type)
             ORDER BY hits.number LIMIT :limit
         """
-        values: dict[str, Any] = {
-            "now": now,
-            "status": status,
-            "type": hit_type,
-            "after": after,
-            "limit": limit,
-        }
+        values = {"now": now, "status": status, "type": hit_type, "after": after, "limit": limit}
         with self.file.reading(now) as db:
             return [read_hit(row) for row in db.execute(sql, values)]
+
+    def progress(self, now: int) -> list[Record]:
+        """The batch, title and counts of all hits that are not deleted."""
+        columns = "batch, Title, MaxAssignments, NumberOfAssignmentsPending, NumberOfAssignmentsCompleted"
+        sql = f"""
+            SELECT {columns}, NumberOfAssignmentsAvailable, Expiration, paused, {STATUS} AS HITStatus
+            FROM hits JOIN hit_types USING (HITTypeId) WHERE hits.disposed IS NULL ORDER BY hits.number
+        """
+        with self.file.reading(now) as db:
+            return [dict(row) for row in db.execute(sql, {"now": now})]
+
+    def count_open(self, now: int) -> int:
+        """How many hits can be taken now."""
+        with self.file.reading(now) as db:
+            sql = f"SELECT count(*) FROM hits WHERE {STATUS} = 'Assignable'"
+            return int(db.execute(sql, {"now": now}).fetchone()[0])
 
     def count_items(self) -> dict[str, int]:
         """How many items of each batch were published, deleted hits too, by the batch's id."""
