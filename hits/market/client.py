@@ -288,7 +288,7 @@ def whole_cents(amount: Decimal) -> Decimal:
 class MarketAddress:
     """Where a market is: the ``folder`` of a local one, or the URL of a requester ``endpoint``.
 
-    ``recruited`` adds to a local market the service that recruits for it (`hits.market.recruited`).
+    ``recruited`` adds to a local market the service that recruits for it (`hits.market.recruit`).
     """
 
     folder: Path | None = None
