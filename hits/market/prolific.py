@@ -77,7 +77,6 @@ class Prolific:
         self._token, self.api, self._pause = token, api.rstrip("/"), pause
 
     def cost(self, reward: Decimal, places: int) -> Decimal:
-        """What a study costs with the service's fee."""
         request = {"reward": int(reward * 100), "total_available_places": places}
         answer = self._ask("POST", "/study-cost-calculator/", request, tries=TRIES)
         with _readable(answer):
@@ -93,7 +92,6 @@ class Prolific:
         return study
 
     def study(self, study: str) -> Study:
-        """A study as it is now."""
         return _study(self._ask("GET", f"/studies/{study}/"))
 
     def create_study(self, properties: Mapping[str, Any]) -> Study:
@@ -101,11 +99,9 @@ class Prolific:
         return _study(self._ask("POST", "/studies/", properties))
 
     def act(self, study: str, action: str) -> None:
-        """Publish or stop a study."""
         self._ask("POST", f"/studies/{study}/transition/", {"action": action})
 
     def submissions(self, study: str) -> list[Submission]:
-        """All submissions of a study."""
         return [_submission(record) for record in self._pages(f"/studies/{study}/submissions/")]
 
     def approve(self, submission: str) -> None:

@@ -57,7 +57,6 @@ def language_type(language: str) -> Request:
 
 
 def quiz_type(test: Quiz) -> Request:
-    """The request that creates a test."""
     return {
         "Name": test.name,
         "Description": test.description,
@@ -74,7 +73,6 @@ def _tag(name: str, *inside: str) -> str:
 
 
 def quiz_form(test: Quiz) -> str:
-    """The QuestionForm of a test."""
     parts = [_tag("Overview", _tag("Title", escape(test.name)), _tag("Text", escape(test.description)))]
     for n, question in enumerate(test.questions, start=1):
         choices = (

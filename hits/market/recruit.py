@@ -143,7 +143,6 @@ class RecruitingLog:
             self._file.add(record)
 
     def study(self) -> str | None:
-        """The study that was made for the batch."""
         return next((str(each["study"]) for each in self.records() if each["step"] == "study"), None)
 
 
@@ -281,7 +280,6 @@ class RecruitedMarket(Market):
 
     @cached_property
     def _participants(self) -> Mapping[str, str]:
-        """The service's id of each worker."""
         return self._names()
 
     @cached_property

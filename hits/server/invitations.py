@@ -43,7 +43,6 @@ def revoke(folder: PathLike, people: Iterable[str]) -> int:
 
 
 def open_hits(folder: PathLike) -> int:
-    """How many hits of a local market can be taken now."""
     with Store(Path(folder) / STORE_NAME) as store:
         return store.hits.count_open(int(time.time()))
 
@@ -62,7 +61,6 @@ def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[
 
 
 def worker_names(folder: PathLike) -> dict[str, str]:
-    """The names of a local market's workers by their ids; empty where there is no market."""
     path = Path(folder) / STORE_NAME
     if not path.exists():
         return {}

@@ -41,7 +41,6 @@ MAX_NAMES = 20_000  # characters of names to be invited at once
 
 
 def dashboard_routes(market: ServedMarket) -> Blueprint:
-    """All pages and buttons of the requester."""
     routes, store = Blueprint("dashboard", __name__, url_prefix="/dashboard"), market.store
     signing_in = threading.Lock()
 
@@ -63,7 +62,6 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
         return (market.options.public_url or request.url_root).rstrip("/")
 
     def judgments(*, readonly: bool = True) -> "AbstractContextManager[JudgmentDatabase]":
-        """The judgment database of the campaign."""
         from rypt.database.judgments import JudgmentDatabase
 
         if market.options.campaign is None:

@@ -39,7 +39,6 @@ class Answered:
 
     @property
     def size(self) -> int:
-        """How many answers it was asked for."""
         return max(len(self.replies), 1) if self.content is None else self.content.size
 
 
@@ -143,7 +142,6 @@ def _worker_rows(
     money: Mapping[tuple[str, str], Decimal],
     excluded: Collection[str],
 ) -> list[WorkerRow]:
-    """The workers, those with most answers first."""
     waiting = Counter(one.assignment.worker for one in work if one.assignment.status == SUBMITTED)
     found = reports(
         [reply for one in work for reply in one.replies],
@@ -171,7 +169,6 @@ def _worker_rows(
 
 
 def _batch_rows(hits: Iterable[Record], now: int) -> list[BatchRow]:
-    """Progress by batch and title."""
     rows: dict[tuple[str, str], BatchRow] = {}
     for hit in hits:
         key = (hit["batch"], hit["Title"])
@@ -250,7 +247,6 @@ def read_answered(row: Record, items: Items) -> Answered:
 def _to_look_at(
     batches: Iterable[BatchRow], workers: Sequence[WorkerRow], work: Iterable[Answered]
 ) -> list[str]:
-    """Notes on what needs the requester's attention."""
     notes = [
         f"{row.title}: {plural(row.expired, 'hit')} expired before all places were taken."
         for row in batches

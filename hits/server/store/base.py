@@ -30,8 +30,6 @@ APPROVE = """
 
 
 class MarketFileError(RyptError):
-    """A market file that cannot be opened, read or written."""
-
     def __init__(self, path: PathLike, message: str) -> None:
         super().__init__(f"{path}: {message}")
 

@@ -46,7 +46,6 @@ def read_hit(row: sqlite3.Row) -> Record:
 
 
 def find_hit(db: sqlite3.Connection, hit: str, now: int) -> Record:
-    """The hit with this id, deleted or not."""
     row = db.execute(f"{HIT_ROWS} WHERE hits.HITId = :hit", {"hit": hit, "now": now}).fetchone()
     if row is None:
         raise RefusedError("HITDoesNotExist", f"Hit {hit} does not exist.")
@@ -67,8 +66,6 @@ def use_token(db: sqlite3.Connection, operation: str, token: str | None, made: s
 
 @dataclass(frozen=True, slots=True)
 class HitStore:
-    """Hit types and hits, as a requester makes and changes them."""
-
     file: MarketFile
 
     def create_type(self, request: Request, now: int) -> str:
@@ -115,7 +112,6 @@ class HitStore:
             return find_hit(db, hit, now)
 
     def find(self, hit: str, now: int) -> Record:
-        """The hit with this id, deleted or not."""
         with self.file.reading(now) as db:
             return find_hit(db, hit, now)
 
@@ -149,7 +145,6 @@ class HitStore:
             return [dict(row) for row in db.execute(sql, {"now": now})]
 
     def count_open(self, now: int) -> int:
-        """How many hits can be taken now."""
         with self.file.reading(now) as db:
             sql = f"SELECT count(*) FROM hits WHERE {STATUS} = 'Assignable'"
             return int(db.execute(sql, {"now": now}).fetchone()[0])
@@ -161,7 +156,6 @@ class HitStore:
             return {str(row["batch"]): int(row[1]) for row in db.execute(sql)}
 
     def add_assignments(self, request: Request, now: int) -> None:
-        """Let more workers do a hit."""
         hit = request["HITId"]
         with self.file.writing(now) as db:
             self._living(db, hit, now)

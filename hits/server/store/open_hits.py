@@ -37,8 +37,6 @@ TIMES = f"""
 
 @dataclass(frozen=True, slots=True)
 class OpenHitStore:
-    """Hits with free places, as one worker sees them."""
-
     file: MarketFile
 
     def groups(self, worker: str, now: int) -> list[Record]:

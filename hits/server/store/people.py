@@ -31,8 +31,6 @@ def leave_message(db: sqlite3.Connection, worker: str, subject: str, text: str, 
 
 @dataclass(frozen=True, slots=True)
 class PeopleStore:
-    """Workers, their invitations, blocks and messages."""
-
     file: MarketFile
 
     def invite(self, name: str, now: int, *, country: str | None = None) -> Invitation:
@@ -95,7 +93,6 @@ class PeopleStore:
             return find_worker(db, worker)
 
     def all(self) -> list[Worker]:
-        """All workers in the order in which they came."""
         with self.file.reading(0) as db:
             return [Worker(*row) for row in db.execute(f"{WORKER_ROWS} ORDER BY number")]
 
@@ -126,7 +123,6 @@ class PeopleStore:
             db.execute(sql, [find_worker(db, worker).id])
 
     def blocks(self, *, after: int = 0, limit: int = -1) -> list[Record]:
-        """The worker and the reason of each block."""
         sql = """
             SELECT number, WorkerId, blocked AS Reason FROM workers
             WHERE blocked IS NOT NULL AND number > ? ORDER BY number LIMIT ?
@@ -158,6 +154,5 @@ class PeopleStore:
             return [dict(row) for row in db.execute(sql, [worker, limit])]
 
     def mark_seen(self, worker: str, now: int) -> None:
-        """Record that the worker's page has shown all messages."""
         with self.file.writing(now) as db:
             db.execute("UPDATE messages SET seen = ? WHERE WorkerId = ? AND seen IS NULL", [now, worker])

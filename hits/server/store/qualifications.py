@@ -63,7 +63,6 @@ SYSTEM_TYPES: dict[str, Record] = {  # those that the market itself keeps
 
 
 def find_type(db: sqlite3.Connection, kind: str) -> Record:
-    """A qualification type of the market itself or of the requester."""
     if kind in SYSTEM_TYPES:
         return SYSTEM_TYPES[kind]
     row = db.execute("SELECT * FROM qualification_types WHERE QualificationTypeId = ?", [kind]).fetchone()
@@ -123,12 +122,9 @@ def _give(db: sqlite3.Connection, kind: str, worker: str, value: int, now: int) 
 
 @dataclass(frozen=True, slots=True)
 class QualificationStore:
-    """Qualification types, workers' values of them, and tries at tests."""
-
     file: MarketFile
 
     def create_type(self, request: Request, now: int) -> Record:
-        """A new type under a new name."""
         kind = new_id()
         values = {name: request.get(name, default) for name, default in TYPE_COLUMNS.items()}
         with self.file.writing(now) as db:
@@ -157,7 +153,6 @@ class QualificationStore:
             return [read_type(row) for row in db.execute(sql, [after, requestable, query, limit])]
 
     def give(self, kind: str, worker: str, value: int, now: int, *, notify: bool = False) -> None:
-        """Give a worker a qualification, with a message if wanted."""
         with self.file.writing(now) as db:
             record = self._own_type(db, kind)
             _give(db, kind, find_worker(db, worker).id, value, now)

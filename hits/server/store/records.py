@@ -70,7 +70,6 @@ class Earnings:
 
     @property
     def total(self) -> Decimal:
-        """What the worker has earned for sure."""
         return self.approved + self.bonuses
 
 
@@ -80,7 +79,6 @@ def new_id(first: str = "3", size: int = 30) -> str:
 
 
 def insert(db: sqlite3.Connection, table: str, values: Record) -> None:
-    """Add a row to a table."""
     names = ", ".join(values)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})", [*values.values()])
 

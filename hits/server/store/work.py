@@ -59,8 +59,6 @@ def find_assignment(db: sqlite3.Connection, assignment: str, worker: str | None 
 
 @dataclass(frozen=True, slots=True)
 class WorkStore:
-    """Assignments, as workers take and submit them and a requester reviews them."""
-
     file: MarketFile
 
     def accept(self, worker: str, hit: str, now: int) -> Record:
@@ -127,7 +125,6 @@ class WorkStore:
                 db.execute(sql, [assignment])
 
     def find(self, assignment: str, now: int, *, worker: str | None = None) -> tuple[Record, Record]:
-        """An assignment and its hit; one that is not the ``worker``'s looks as if it did not exist."""
         with self.file.reading(now) as db:
             record = find_assignment(db, assignment, worker)
             return record, find_hit(db, record["HITId"], now)
@@ -168,7 +165,6 @@ class WorkStore:
             return {(worker, kind): dollars(money) for worker, kind, money in db.execute(MONEY)}
 
     def held(self, worker: str, now: int) -> list[Record]:
-        """What the worker has accepted and not yet submitted."""
         return self.all(now, worker=worker, statuses=["Accepted"])
 
     def earnings(self, worker: str, now: int) -> Earnings:
@@ -200,7 +196,6 @@ class WorkStore:
             self._review(db, record, "Approved", "ApprovalTime", now, feedback)
 
     def reject(self, assignment: str, feedback: str, now: int) -> None:
-        """Reject submitted work; its place on the hit stays taken."""
         with self.file.writing(now) as db:
             record = find_assignment(db, assignment)
             _check_status(record, "Submitted")
