@@ -7,14 +7,16 @@ power cut. Writers of one process wait for each other at a lock, those of other 
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hits.server.store.schema import APPLICATION_ID, STATEMENTS, VERSION
 from rypt.text import PathLike, RyptError
 
 BUSY_SECONDS = 60.0
+Values = Sequence[Any] | Mapping[str, Any]
 OVERDUE = """
     SELECT EXISTS (SELECT 1 FROM assignments WHERE AssignmentStatus = 'Accepted' AND Deadline < :now)
         OR EXISTS (SELECT 1 FROM assignments WHERE AssignmentStatus = 'Submitted' AND AutoApprovalTime <= :now)
@@ -149,6 +151,16 @@ class MarketFile:
                     db.execute("ROLLBACK")
                 raise
 
+    def rows(self, sql: str, values: Values = (), now: int = 0) -> list[dict[str, Any]]:
+        """The rows of one question, as the file is at this moment."""
+        with self.reading(now) as db:
+            return [dict(row) for row in db.execute(sql, values)]
+
+    def change(self, sql: str, values: Values, now: int) -> int:
+        """One statement in a transaction of its own; the number of rows that it changed."""
+        with self.writing(now) as db:
+            return db.execute(sql, values).rowcount
+
     def check(self) -> None:
         """Refuse a damaged file; SQLite alone would find a damaged page only when it is read."""
         with self._connection() as db:
@@ -163,3 +175,10 @@ class MarketFile:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+class Part:
+    """One family of questions and steps on a market file."""
+
+    def __init__(self, file: MarketFile) -> None:
+        self.file = file

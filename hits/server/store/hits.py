@@ -10,11 +10,10 @@ A hit's status is not stored but follows from its counts, its expiration and the
 
 import json
 import sqlite3
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hits.records import parse_annotation
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.records import DAY, Record, RefusedError, Request, insert, new_id
 
 TYPE_COLUMNS = {  # and what a request that leaves one out means
@@ -64,10 +63,7 @@ def use_token(db: sqlite3.Connection, operation: str, token: str | None, made: s
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class HitStore:
-    file: MarketFile
-
+class HitStore(Part):
     def create_type(self, request: Request, now: int) -> str:
         """The id of the type with the properties in a request: an equal one, or a new one."""
         with self.file.writing(now) as db:
@@ -141,19 +137,18 @@ class HitStore:
             SELECT {columns}, NumberOfAssignmentsAvailable, Expiration, paused, {STATUS} AS HITStatus
             FROM hits JOIN hit_types USING (HITTypeId) WHERE hits.disposed IS NULL ORDER BY hits.number
         """
-        with self.file.reading(now) as db:
-            return [dict(row) for row in db.execute(sql, {"now": now})]
+        return self.file.rows(sql, {"now": now}, now)
 
     def count_open(self, now: int) -> int:
-        with self.file.reading(now) as db:
-            sql = f"SELECT count(*) FROM hits WHERE {STATUS} = 'Assignable'"
-            return int(db.execute(sql, {"now": now}).fetchone()[0])
+        sql = f"SELECT count(*) AS count FROM hits WHERE {STATUS} = 'Assignable'"
+        return int(self.file.rows(sql, {"now": now}, now)[0]["count"])
 
     def count_items(self) -> dict[str, int]:
         """How many items of each batch were published, deleted hits too, by the batch's id."""
-        sql = "SELECT batch, count(DISTINCT RequesterAnnotation) FROM hits WHERE batch <> '' GROUP BY batch"
-        with self.file.reading(0) as db:
-            return {str(row["batch"]): int(row[1]) for row in db.execute(sql)}
+        sql = """
+            SELECT batch, count(DISTINCT RequesterAnnotation) AS count FROM hits WHERE batch <> '' GROUP BY batch
+        """
+        return {row["batch"]: row["count"] for row in self.file.rows(sql)}
 
     def add_assignments(self, request: Request, now: int) -> None:
         hit = request["HITId"]
@@ -176,8 +171,7 @@ class HitStore:
             UPDATE hits SET paused = Expiration - :now, Expiration = :now
             WHERE disposed IS NULL AND paused IS NULL AND Expiration > :now AND batch = :batch AND batch <> ''
         """
-        with self.file.writing(now) as db:
-            return db.execute(sql, {"now": now, "batch": batch}).rowcount
+        return self.file.change(sql, {"now": now, "batch": batch}, now)
 
     def resume(self, batch: str, now: int) -> int:
         """Open the hits of a paused batch for as long as they were open when it was paused; the number of hits."""
@@ -185,8 +179,7 @@ class HitStore:
             UPDATE hits SET Expiration = :now + paused, paused = NULL
             WHERE disposed IS NULL AND paused IS NOT NULL AND batch = :batch
         """
-        with self.file.writing(now) as db:
-            return db.execute(sql, {"now": now, "batch": batch}).rowcount
+        return self.file.change(sql, {"now": now, "batch": batch}, now)
 
     def delete(self, hit: str, now: int) -> None:
         """Dispose of a reviewable hit all of whose submitted assignments were approved or rejected."""

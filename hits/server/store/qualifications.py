@@ -9,12 +9,11 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 
 from hits.batch.question_xml import XmlError, child_text, parse_xml
 from hits.qualifications import LOCALE, PERCENT_APPROVED
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.people import find_worker, leave_message
 from hits.server.store.records import Record, RefusedError, Request, Worker, insert, new_id
 
@@ -120,10 +119,7 @@ def _give(db: sqlite3.Connection, kind: str, worker: str, value: int, now: int) 
     db.execute("INSERT OR REPLACE INTO qualifications VALUES (?, ?, ?, ?)", [kind, worker, value, now])
 
 
-@dataclass(frozen=True, slots=True)
-class QualificationStore:
-    file: MarketFile
-
+class QualificationStore(Part):
     def create_type(self, request: Request, now: int) -> Record:
         kind = new_id()
         values = {name: request.get(name, default) for name, default in TYPE_COLUMNS.items()}

@@ -8,10 +8,9 @@ import json
 import re
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.hits import find_hit, use_token
 from hits.server.store.people import find_worker, leave_message
 from hits.server.store.qualifications import unmet
@@ -45,7 +44,7 @@ MAX_ANSWER_CHARACTERS = 1_000_000
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def read_assignment(row: sqlite3.Row) -> Record:
+def read_assignment(row: sqlite3.Row | Record) -> Record:
     return dict(row) | {"fields": json.loads(row["fields"]) if row["fields"] else {}}
 
 
@@ -57,10 +56,7 @@ def find_assignment(db: sqlite3.Connection, assignment: str, worker: str | None 
     return read_assignment(row)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkStore:
-    file: MarketFile
-
+class WorkStore(Part):
     def accept(self, worker: str, hit: str, now: int) -> Record:
         """Give a hit to a worker; accepting again what one holds gives the same assignment."""
         with self.file.writing(now) as db:
@@ -146,9 +142,8 @@ class WorkStore:
             {ASSIGNMENT_ROWS} WHERE {where} AND AssignmentStatus IN (SELECT value FROM json_each(?))
             ORDER BY assignments.number LIMIT ?
         """
-        with self.file.reading(now) as db:
-            rows = db.execute(sql, [*values, json.dumps(list(statuses)), limit])
-            return [read_assignment(row) for row in rows]
+        rows = self.file.rows(sql, [*values, json.dumps(list(statuses)), limit], now)
+        return [read_assignment(row) for row in rows]
 
     def statuses(self, now: int) -> list[tuple[str, str, str]]:
         """The id, the status and the batch of all submitted assignments."""
@@ -156,28 +151,27 @@ class WorkStore:
             SELECT AssignmentId, AssignmentStatus, batch FROM assignments JOIN hits USING (HITId)
             WHERE AssignmentStatus IN ('Submitted', 'Approved', 'Rejected')
         """
-        with self.file.reading(now) as db:
-            return [tuple(row) for row in db.execute(sql)]
+        return [tuple(row.values()) for row in self.file.rows(sql, now=now)]
 
     def money(self, now: int) -> dict[tuple[str, str], Decimal]:
         """What each worker has Approved, Submitted (waiting), or as bonus."""
-        with self.file.reading(now) as db:
-            return {(worker, kind): dollars(money) for worker, kind, money in db.execute(MONEY)}
+        rows = (row.values() for row in self.file.rows(MONEY, now=now))
+        return {(worker, kind): dollars(money) for worker, kind, money in rows}
 
     def held(self, worker: str, now: int) -> list[Record]:
         return self.all(now, worker=worker, statuses=["Accepted"])
 
     def earnings(self, worker: str, now: int) -> Earnings:
         sql = """
-            SELECT coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Approved'), 0),
-                coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Submitted'), 0),
-                (SELECT coalesce(sum(amount), 0) FROM bonuses WHERE WorkerId = :worker),
-                count(*)
+            SELECT coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Approved'), 0) AS approved,
+                coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Submitted'), 0) AS waiting,
+                (SELECT coalesce(sum(amount), 0) FROM bonuses WHERE WorkerId = :worker) AS bonuses,
+                count(*) AS done
             FROM assignments
             WHERE WorkerId = :worker AND AssignmentStatus IN ('Submitted', 'Approved', 'Rejected')
         """
-        with self.file.reading(now) as db:
-            approved, waiting, bonuses, done = db.execute(sql, {"worker": worker}).fetchone()
+        [row] = self.file.rows(sql, {"worker": worker}, now)
+        approved, waiting, bonuses, done = row.values()
         return Earnings(dollars(approved), dollars(waiting), dollars(bonuses), done)
 
     def approve(self, assignment: str, feedback: str | None, now: int, *, override: bool = False) -> None:
@@ -240,9 +234,8 @@ class WorkStore:
             SELECT bonuses.*, HITId FROM bonuses JOIN assignments USING (AssignmentId)
             WHERE {where} ORDER BY bonuses.number LIMIT ?
         """
-        with self.file.reading(now) as db:
-            rows = db.execute(sql, [*values, limit])
-            return [dict(row) | {"BonusAmount": str(dollars(row["amount"]))} for row in rows]
+        rows = self.file.rows(sql, [*values, limit], now)
+        return [row | {"BonusAmount": str(dollars(row["amount"]))} for row in rows]
 
 
 def _filter(
