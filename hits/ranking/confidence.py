@@ -98,6 +98,7 @@ class Ranges:
     high: Ints
     samples: Floats | None = None  # (samples, systems); systems that share ranks have the mean of them
     source: str = "samples"  # or posterior
+    scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
     groups: Ints | None = None  # clusters, where they are not those of overlapping ranges
 
     def clusters(self) -> Ints:
@@ -156,7 +157,7 @@ def ranges_of(scores: Floats, trim: int | None = None, shape: str = "ends") -> R
             )
         low = np.sort(first, axis=0)[dropped]
         high = np.sort(last, axis=0)[samples - 1 - dropped]
-    return Ranges(low, high, (first + last) / 2)
+    return Ranges(low, high, (first + last) / 2, scores=scores)
 
 
 def densest(tally: Floats, wanted: float) -> tuple[int, int]:

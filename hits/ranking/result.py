@@ -37,8 +37,9 @@ class Ranked:
 class RankedGroup:
     """The systems from best to worst.
 
-    ``rank_samples`` are the ranks on resamples, (samples, systems), with the systems in the order of ``systems``.
-    ``title`` says which part of the data it is, where there are several parts.
+    ``rank_samples`` and ``score_samples`` are ranks and scores on resamples, (samples, systems), with the systems in
+    the order of ``systems``; ``score_errors`` are standard errors of scores where nothing was resampled. ``title`` says
+    which part of the data it is, where there are several parts.
     """
 
     model: str
@@ -46,10 +47,12 @@ class RankedGroup:
     systems: tuple[Ranked, ...]
     rank_samples: Floats | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    score_samples: Floats | None = None
     title: str = ""
     score: str = "score"  # what the column of scores is called
     digits: int = 3  # of a score, after the point
     descending: bool = True  # whether a higher score is better
+    score_errors: Floats | None = None  # (systems,)
 
     @property
     def clusters(self) -> int:
@@ -95,11 +98,13 @@ def _rank(
         )
         for i in order
     )
-    samples = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
+    ranks = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
+    scores = None if ranges is None or ranges.scores is None else ranges.scores[:, order]
     extra = dict(fitted.extra)
     if any(isinstance(value, list) and name != "rankings" for name, value in extra.items()):
         extra["parameters_of"] = list(fitted.systems)  # the systems that the lists are of
-    return RankedGroup(model.name, signature(fitted.signature, ranges=how), systems, samples, extra)
+    signed = signature(fitted.signature, ranges=how)
+    return RankedGroup(model.name, signed, systems, ranks, extra, score_samples=scores)
 
 
 def _ranges(

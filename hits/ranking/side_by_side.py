@@ -15,10 +15,10 @@ from hits.ranking.confidence import Confidence
 from hits.ranking.model import model_options
 from hits.ranking.names import CONFIDENCES, MEAN, SCORE_CONFIDENCES, SCORE_UNITS, UNITS
 from hits.ranking.output import write_output
-from hits.ranking.rank import ComparisonFiles, SystemTable, check_model, rank_parts
+from hits.ranking.rank import SystemTable, check_model, rank_parts
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.result import RankedGroup
 from hits.ranking.scores.agree import Agreement, OrderEvidence, agreement
-from hits.ranking.table import escape_latex
 from rypt.text import PathLike, RyptError
 
 
@@ -59,8 +59,9 @@ class SideBySide:
             f"of systems alike, Kendall's tau {made.tau:.3f}"
             for made in self.agreements()
         ]
-        marked = {"latex": escape_latex, "html": lambda line: f"<p>{escape(line)}</p>"}.get(style, str)
-        return f"{tables}\n\n" + "\n".join(marked(line) for line in lines)
+        if style in ("latex", "html"):
+            lines = [f"% {line}" if style == "latex" else f"<p>{escape(line)}</p>" for line in lines]
+        return f"{tables}\n\n" + "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints: each model's ranking, and the agreement of each two."""

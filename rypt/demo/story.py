@@ -24,7 +24,8 @@ from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, command_line, market_url, serving
-from hits.ranking.rank import ComparisonFiles, rank
+from hits.ranking.rank import rank
+from hits.ranking.readers.files import ComparisonFiles
 from hits.records import Kind
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
@@ -155,7 +156,7 @@ class Demo:
         """Let simulated workers do all that is on the market."""
         plan = self.plan
         crew = ["--workers", plan.workers, "--accuracy", plan.accuracy, "--spam", plan.spam]
-        self._show("simulate", "--at", self.market, "--truth", truth, *crew, "--seed", plan.seed)
+        self._show("simulate", "--market", self.market, "--truth", truth, *crew, "--seed", plan.seed)
         simulate(self.market, truth, Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed))
 
     def _pause(self, seconds: float) -> None:
@@ -264,7 +265,7 @@ class Demo:
         if batches and not self.plan.people:
             self._simulate(self._truth_of_outputs())
         for batch in batches:
-            self._show("hits", "collect", batch, "-C", self.unseen, "--at", self.market)
+            self._show("hits", "collect", batch, "-C", self.unseen, "--market", self.market)
             while collect(batch, self.market, self.unseen).submitted < price(batch).assignments:
                 self._pause(1.0)
         bad = [r for r in worker_reports(self.unseen) if r.verdict == "bad" and not r.excluded]
@@ -293,7 +294,7 @@ class Demo:
             numbers = ["--assignments", judges, "--limit", plan.compared, "--seed", plan.seed]
             self._show("hits", "make", self.unseen, "-o", batch, "--kind", "comparison", *texts, *numbers)
             make_batch(self.unseen, batch, options)
-        self._show("hits", "publish", batch, "--at", self.market)
+        self._show("hits", "publish", batch, "--market", self.market)
         publish(batch, self.market)
         return batch
 
@@ -323,7 +324,7 @@ class Demo:
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
         preferences = None
         if self._differ(RYPT, BLEU):
-            self._show("rank", "preferences", self.unseen, "--systems", f"{RYPT},{BLEU}")
+            self._show("rank", "pairs", self.unseen, "--systems", f"{RYPT},{BLEU}")
             preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         workers = self._workers(self.campaign)
         person = self._person_keys()
