@@ -128,13 +128,15 @@ def explore(costs: PairCosts, heuristic: str = "least-remaining", bound: int = 1
         by_size = sums[left * (left - 1) // 2]
     elif heuristic == "least-remaining":
         minima = np.minimum(costs.units, costs.units.T)
-    explored = Explored(*_explore(np.ascontiguousarray(costs.units), by_size, minima, costs.slack, bound))
+    explored = Explored(
+        *_explore(np.ascontiguousarray(costs.units), by_size, minima, costs.slack, bound, MOST_STATES)
+    )
     return None if explored.cost < 0 else explored
 
 
 @compiled
 def _explore(
-    costs: Counts, by_size: Ints, minima: Counts, slack: int, bound: int
+    costs: Counts, by_size: Ints, minima: Counts, slack: int, bound: int, most: int
 ) -> tuple[Any, Any, Ints, Ints]:
     n = len(costs)
     goal, hope = (np.int64(1) << n) - 1, np.triu(minima, 1).sum()
@@ -153,7 +155,7 @@ def _explore(
             best = cost
             continue
         nodes += best < 0
-        if len(reached) > MOST_STATES:
+        if len(reached) > most:
             best = -1
             break
         left = 0

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hits.ranking.readers.columns import guess, kind_of, read_columns
 
 from hits.ranking.data import Comparisons
-from hits.ranking.readers.columns import guess, kind_of, read_columns
 from hits.ranking.readers.files import read_comparisons, read_parts
 from hits.ranking.scores.data import SegmentScores
 from rypt.text import InputError, RyptError
