@@ -1,1 +1,1 @@
-"""The commands ``rypt tune``, ``rypt decode`` and ``rypt moses-tools``: parse, call, print."""
+"""The commands ``rypt tune`` and ``rypt moses-tools``: parse, call, print."""

@@ -34,7 +34,7 @@ from hits.server.invitations import invite, worker_names
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import read_truth
 from hits.simulated import is_simulated
-from mert.run import Stopping
+from mert.loop import Stopping
 from mert.solve import SearchSettings
 from mert.tuning import tune_decoder
 from mert.weights import read_weights
@@ -190,7 +190,7 @@ class Demo:
             exclude_bad=not self._person_judges,  # a person who only looks around is not excluded
         )
         campaign = replace(campaign, settings=replace(campaign.settings, loop=limits))
-        return Loop(campaign, poll=1.0, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
+        return Loop(campaign, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
 
     def _run_loop(self) -> None:
         self._begin("the loop: decode, ask, tune to RYPT, again")
