@@ -24,7 +24,7 @@ The program prints the last rank of a range minus the first; the slides, and thi
 Every experiment has its own generator, made from the seed and its number, so results do not depend on threads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf, sqrt
@@ -42,6 +42,7 @@ from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.text import RyptError
 
+METHODS = ("pairwise", "bootstrap")  # where ranges come from
 RANGE = 10.0
 STEPS = 8  # sizes of the curve by default, each twice the one before
 
@@ -114,27 +115,20 @@ def judge(quality: Floats, deviation: float, rng: Any, rankings: Ints, wins: Cou
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
-    """What a simulated experiment shows, or the mean of several; shares are between 0 and 1."""
+class Simulated:
+    """Means over experiments, and the standard error of each in ``errors``; shares are between 0 and 1."""
 
+    world: SimulatedWorld
+    judgments: int
+    experiments: int
+    method: str
     significant: float  # pairs of systems that differ by the sign test
     error: float  # pairs that Expected Wins ranks wrongly
     range_size: float  # ranks in a system's range
     range_violations: float  # systems whose true rank lies outside their range
     clusters: float
     cluster_violations: float  # systems whose true rank lies outside the ranks of their cluster
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """The means of all experiments, and their standard errors."""
-
-    world: SimulatedWorld
-    judgments: int
-    experiments: int
-    method: str
-    means: Measures
-    errors: Measures
+    errors: Mapping[str, float]
 
 
 def simulate(
@@ -156,13 +150,13 @@ def simulate(
     """
     check_option("unit", unit, UNITS)
     check_option("range", shape, SHAPES)
-    check_option("method", method, ("pairwise", "bootstrap"))
+    check_option("method", method, METHODS)
     if judgments < 1 or experiments < 1:
         raise RyptError(f"expected 1 or more judgments and experiments, found {judgments} and {experiments}")
     confidence = Confidence(samples=resamples, unit=unit, shape=shape)
     upper = np.triu_indices(world.systems, 1)
 
-    def one(experiment: int) -> list[float]:
+    def one(experiment: int) -> dict[str, Any]:
         rng = np.random.default_rng((seed, experiment))
         quality = world.quality(rng)
         comparisons = world.judge(quality, judgments, rng)
@@ -175,20 +169,24 @@ def simulate(
         truth, clusters = rank_bounds(quality)[0], ranges.clusters()
         first = 1 + (clusters[None, :] < clusters[:, None]).sum(axis=1)
         last = (clusters[None, :] <= clusters[:, None]).sum(axis=1)
-        return [
-            (sign_tests(wins)[upper] <= level).mean(),
-            order_error(WinRatio().scores(wins, ties), quality),
-            (ranges.high - ranges.low + 1).mean(),
-            ((truth < ranges.low) | (truth > ranges.high)).mean(),
-            clusters.max(),
-            ((truth < first) | (truth > last)).mean(),
-        ]
+        return {
+            "significant": (sign_tests(wins)[upper] <= level).mean(),
+            "error": order_error(WinRatio().scores(wins, ties), quality),
+            "range_size": (ranges.high - ranges.low + 1).mean(),
+            "range_violations": ((truth < ranges.low) | (truth > ranges.high)).mean(),
+            "clusters": clusters.max(),
+            "cluster_violations": ((truth < first) | (truth > last)).mean(),
+        }
 
-    table = np.array(run_experiments(one, experiments, threads), np.float64)
-    errors = table.std(axis=0, ddof=1) / sqrt(experiments) if experiments > 1 else np.full(len(table[0]), inf)
-    means = Measures(*table.mean(axis=0).tolist())
+    runs = run_experiments(one, experiments, threads)
+    values = {name: np.array([run[name] for run in runs], np.float64) for name in runs[0]}
+    means = {name: float(each.mean()) for name, each in values.items()}
+    errors = {
+        name: float(each.std(ddof=1)) / sqrt(experiments) if experiments > 1 else inf
+        for name, each in values.items()
+    }
     whole = -(-judgments // world.pairs) * world.pairs
-    return Simulated(world, whole, experiments, method, means, Measures(*errors.tolist()))
+    return Simulated(world, whole, experiments, method, **means, errors=errors)
 
 
 def ranking_errors(
@@ -280,8 +278,7 @@ def significance_curve(
         simulated = None
         if variance is not None:
             world = SimulatedWorld(systems, variance, min(5, systems), level=level, sides=sides)
-            run = simulate(world, size, experiments=experiments, method="pairwise", seed=1)
-            simulated = run.means.significant
+            simulated = simulate(world, size, experiments=experiments, method="pairwise", seed=1).significant
         points.append(CurvePoint(size, float(np.mean(shares)), float(np.std(shares)), simulated))
     return points
 

@@ -32,7 +32,7 @@ def test_koehns_table(cell: tuple[int, float, float]) -> None:
 def test_so_many_judgments_give_the_share() -> None:
     planned = plan(10, 9.0, 0.6, experiments=400)
     check = simulate(SimulatedWorld(10, 9.0), planned.judgments, experiments=800, method="pairwise", seed=2)
-    assert abs(check.means.significant - 0.6) < 4 * check.errors.significant
+    assert abs(check.significant - 0.6) < 4 * check.errors["significant"]
 
 
 def test_the_same_for_any_number_of_threads() -> None:
