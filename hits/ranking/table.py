@@ -159,7 +159,7 @@ def verdict(ranking: RankedGroup) -> list[str]:
     ]
     if not groups:
         return ["No system is significantly better than another: their order may be chance."]
-    parts = []
+    parts: list[str] = []
     for wins, names in groups[:MOST_GROUPS]:
         if not parts:
             verb = "is" if len(names) == 1 else "are"

@@ -26,7 +26,7 @@ THREADS = click.option(
 )
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 READING = (
-    click.argument("paths", metavar="FILES...", nargs=-1, required=True, type=click.Path()),
+    click.argument("paths", metavar="FILES", nargs=-1, required=True, type=click.Path()),
     click.option(
         "--columns",
         default="",

@@ -49,8 +49,9 @@ def read_wmt_rankings(file: TextFile) -> list[Part]:
             outcome = int(first < second) - int(first > second)
             records.setdefault(pair, []).append((values[segment], a, b, outcome, values["judgeid"]))
             rows.setdefault(pair, []).append(values.get("rankingid", str(number)))
-    if len(file.lines) == 1:
-        raise file.error("expected rankings, found only a header")
+    if not records:
+        what = "only a header" if len(file.lines) == 1 else "none: nothing is judged"
+        raise file.error(f"expected rankings, found {what}")
     return [(pair, comparisons_of(some, rows=rows[pair])) for pair, some in records.items()]
 
 

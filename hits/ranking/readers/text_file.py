@@ -82,9 +82,9 @@ def find_roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, st
         roles[role] = name
     by_alias = {plain(name): name for name in reversed(names) if name not in roles.values()}
     for role, aliases in ALIASES.items():
-        name = next((by_alias[alias] for alias in aliases.split() if alias in by_alias), None)
-        if role not in roles and name is not None and name not in roles.values():
-            roles[role] = name
+        fitting = [by_alias[alias] for alias in aliases.split() if alias in by_alias]
+        if role not in roles and fitting and fitting[0] not in roles.values():
+            roles[role] = fitting[0]
     return roles
 
 

@@ -71,7 +71,7 @@ def rank_by_mean(
     systems = tuple(
         Ranked(
             scores.systems[i],
-            sign * float(means[i]),
+            sign * float(means[i]) + 0.0,  # never -0
             int(first[i]),
             None if ranges is None else int(ranges.low[i]),
             None if ranges is None else int(ranges.high[i]),
@@ -160,10 +160,13 @@ def drawn_units(scores: SegmentScores, unit: str | None = None) -> tuple[str, Id
 def _score_errors(scores: SegmentScores, table: Floats, domains: Ids | None) -> Floats:
     """The standard error of each mean, from the spread of documents or segments; over domains, of the mean of means."""
     _, units = drawn_units(scores)
-    parts = [slice(None)] if domains is None else [np.flatnonzero(domains == d) for d in np.unique(domains)]
+    domains = np.zeros(table.shape[1], np.int32) if domains is None else domains
+    parts = [np.flatnonzero(domains == domain) for domain in np.unique(domains)]
     variances = np.zeros((len(parts), len(table)))
     for variance, part in zip(variances, parts, strict=True):
-        sums, counts = sums_of_groups(table[:, part], np.unique(units[part], return_inverse=True)[1])
+        sums, counts = sums_of_groups(
+            table[:, part], np.unique(units[part], return_inverse=True)[1].astype(np.int32)
+        )
         totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
         gaps = (sums - sums.sum(axis=1, keepdims=True) / totals * counts) / totals
         drawn = (counts > 0).sum(axis=1)
