@@ -21,9 +21,9 @@ is printed with six digits where they say which float32 it is and with up to nin
 Moses is written again byte by byte, and a text and a binary file of the same numbers read the same.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import IO, NamedTuple
@@ -119,36 +119,36 @@ class _Reader:
 
     def _text(self, segment: int, count: int, columns: int) -> tuple[Floats, list[dict[str, float]]]:
         """The lines of a block in text."""
+        lines = list(islice(self.stream, count))
+        words = [line.split() for line in lines]
+        if len(lines) == count and all(len(row) == columns for row in words):  # as nearly always
+            flat = list(chain.from_iterable(words))
+            with suppress(ValueError):
+                numbers = np.array(list(map(float, flat))).reshape(count, columns)
+                if b"_" not in b"".join(flat) and np.isfinite(numbers).all():
+                    self.line += count
+                    return numbers, []
         rows: list[list[float]] = []
         sparse: list[dict[str, float]] = []
-        for raw in islice(self._lines(), count):
-            if raw.startswith(f"{self.kind}_TXT_END_0".encode()):
+        for line in lines:
+            self.line += 1
+            if line.startswith(f"{self.kind}_TXT_END_0".encode()):
                 break
-            words, named = raw.split(), list[bytes]()
-            if self.kind == FEATURES and b"=" in raw:
-                named = [word for word in words if b"=" in word]
-                words = [word for word in words if b"=" not in word]
-            rows.append(self._numbers(words))
+            named = [word for word in line.split() if b"=" in word and self.kind == FEATURES]
+            rows.append(self._numbers([word for word in line.split() if word not in named]))
             sparse.append(self._named(named))
             if len(rows[-1]) != columns:
                 what = "features" if self.kind == FEATURES else "statistics"
                 raise self.error(f"expected {columns} {what}, found {len(rows[-1])}")
         if len(rows) < count:
             raise self.error(f"expected {count} candidates of segment {segment}, found {len(rows)}")
-        matrix = np.array(rows).reshape(count, columns)
-        return matrix, sparse
+        return np.array(rows).reshape(count, columns), sparse
 
     def _numbers(self, words: list[bytes]) -> list[float]:
-        try:
-            numbers = list(map(float, words))
-            if b"_" not in b"".join(words) and math.isfinite(sum(numbers)):
-                return numbers
-        except ValueError:
-            pass
         for word in words:
             if not _is_number(word):
                 raise self.error(f"expected finite numbers, found {_shown(word)}")
-        return numbers
+        return list(map(float, words))
 
     def _named(self, words: list[bytes]) -> dict[str, float]:
         """Sparse features, ``name=value``; the name ends at the last ``=``."""
@@ -365,35 +365,42 @@ def merge_pairs(pairs: Iterable[Pair], *, duplicates: bool = False) -> Pairs:
     is left out, unless ``duplicates`` are wanted. Moses does the same, but compares no sparse features, and moves the
     last candidate to the place of the one it leaves out.
     """
-    kept: dict[str, list[tuple[Floats, Ints, Mapping[str, float]]]] = {}
-    seen: set[object] = set()
+    kept: dict[str, list[tuple[Floats, Ints, list[dict[str, float]]]]] = {}
+    seen: dict[str, set[object]] = {}
     first: Pair | None = None
     for pair in pairs:
         first = first or pair
         _check_alike(first, pair)
-        rows = kept.setdefault(pair.features.segment, [])
-        stats = pair.scores.values.astype(np.int64)
+        segment, stats = pair.features.segment, pair.scores.values.astype(np.int64)
+        values = np.asarray(pair.features.values, np.float64) + 0.0  # no -0, whose bytes differ from those of 0
         sparse = pair.features.sparse or [{}] * len(stats)
-        for row in zip(
-            pair.features.values + 0.0, stats, sparse, strict=True
-        ):  # no -0, whose bytes differ from 0
-            named = frozenset((name, value) for name, value in row[2].items() if value)
-            key = (pair.features.segment, row[0].tobytes(), row[1].tobytes(), named)
-            if duplicates or key not in seen:
-                seen.add(key)
-                rows.append(row)
+        named = [frozenset((name, value) for name, value in row.items() if value) for row in sparse]
+        known, rows = seen.setdefault(segment, set()), []
+        for i, key in enumerate(zip(_row_bytes(values), _row_bytes(stats), named, strict=True)):
+            if duplicates or key not in known:
+                known.add(key)
+                rows.append(i)
+        kept.setdefault(segment, []).append((values[rows], stats[rows], [sparse[i] for i in rows]))
     if first is None:
         raise RyptError("expected candidates, found none")
+    sizes = [sum(len(stats) for _, stats, _ in parts) for parts in kept.values()]
     ordered = list(chain.from_iterable(kept.values()))
+    named_rows = list(chain.from_iterable(rows for _, _, rows in ordered))
     return Pairs(
         list(kept),
-        np.cumsum([0, *map(len, kept.values())]),
+        np.cumsum([0, *sizes]),
         first.features.names,
-        np.array([values for values, _, _ in ordered]),
+        np.concatenate([values for values, _, _ in ordered]),
         first.scores.names[0],
-        np.array([stats for _, stats, _ in ordered]),
-        [dict(named) for _, _, named in ordered] if any(named for _, _, named in ordered) else None,
+        np.concatenate([stats for _, stats, _ in ordered]),
+        named_rows if any(named_rows) else None,
     )
+
+
+def _row_bytes(table: Floats | Ints) -> list[bytes]:
+    """The bytes of each row."""
+    data, width = table.tobytes(), table.shape[1] * table.itemsize
+    return [data[i * width : (i + 1) * width] for i in range(len(table))]
 
 
 def _check_alike(first: Pair, pair: Pair) -> None:
