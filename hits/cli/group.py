@@ -3,7 +3,7 @@
 import click
 
 from hits.cli.batches import controls, make, price
-from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
+from hits.cli.market import collect, invite, publish, review, serve
 from hits.cli.recruit import recruit
 from hits.cli.results import aggregate
 from hits.cli.status import status
@@ -12,9 +12,9 @@ from rypt.console import Group
 
 SECTIONS = {
     "Make": ("make", "controls", "price"),
-    "Publish": ("serve", "publish", "invite", "recruit", "expire"),
-    "Collect": ("status", "dashboard", "collect", "aggregate"),
-    "Settle": ("workers", "review", "bonus", "block", "unblock"),
+    "Publish": ("serve", "publish", "invite", "recruit"),
+    "Collect": ("status", "collect", "aggregate"),
+    "Settle": ("workers", "review"),
 }
 
 
@@ -28,12 +28,8 @@ def hits() -> None:
 
 for command in (
     aggregate,
-    block,
-    bonus,
     collect,
     controls,
-    dashboard,
-    expire,
     invite,
     make,
     price,
@@ -42,7 +38,6 @@ for command in (
     review,
     serve,
     status,
-    unblock,
     workers,
 ):
     hits.add_command(command)
