@@ -372,7 +372,9 @@ def merge_pairs(pairs: Iterable[Pair], *, duplicates: bool = False) -> Pairs:
         first = first or pair
         _check_alike(first, pair)
         segment, stats = pair.features.segment, pair.scores.values.astype(np.int64)
-        values = np.asarray(pair.features.values, np.float64) + 0.0  # no -0, whose bytes differ from those of 0
+        values = (
+            np.asarray(pair.features.values, np.float64) + 0.0
+        )  # no -0, whose bytes differ from those of 0
         sparse = pair.features.sparse or [{}] * len(stats)
         named = [frozenset((name, value) for name, value in row.items() if value) for row in sparse]
         known, rows = seen.setdefault(segment, set()), []
