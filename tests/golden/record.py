@@ -37,13 +37,14 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import hits
 import mert
 import rypt
+from hits.ranking.simulation.simulate import SimulatedWorld, simulate
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Repairs
@@ -467,19 +468,19 @@ GOLDENS |= {f"small_tune_{name}": Golden(small_tuning(name), ()) for name in TUN
 
 SYSTEMS = {"ada": 1.0, "bob": 0.7, "cyd": 0.6, "dan": 0.2, "eve": -0.1}
 MODELS = {
-    "expected-wins": [],
-    "bojar": [],
-    "wins-ties": [],
-    "trueskill": [],
-    "trueskill:order=select,games=200,runs=3": [],
-    "hopkins-may": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "irt-gaussian": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "irt-categorical": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "bradley-terry": [],
-    "thurstone": [],
-    "mfas": [],
-    "winning-percentage": [],
-    "testimonial": [],
+    "expected-wins": "",
+    "bojar": "",
+    "wins-ties": "",
+    "trueskill": "",
+    "trueskill:order=select,games=200,runs=3": "",
+    "hopkins-may": ":iterations=60,burn_in=20",
+    "irt-gaussian": ":iterations=60,burn_in=20",
+    "irt-categorical": ":iterations=60,burn_in=20",
+    "bradley-terry": "",
+    "thurstone": "",
+    "mfas": "",
+    "winning-percentage": "",
+    "testimonial": "",
 }
 
 
@@ -513,6 +514,8 @@ def ranked(*arguments: Any) -> Any:
     """A ranking: each system with its score, rank, range and cluster, in their order; and further facts."""
     found = asked("rank", *arguments, "-q")
     order = [system.pop("system") for system in found["systems"]]
+    for system in found["systems"]:  # whose interval follows from what is recorded
+        system.pop("score_low", None), system.pop("score_high", None)
     found["systems"] = [
         [name, *system.values()] for name, system in zip(order, found["systems"], strict=True)
     ]
@@ -523,7 +526,7 @@ def ranked(*arguments: Any) -> Any:
 def made_rankings(shop: Workshop) -> Any:
     path = made(shop) / "comparisons.csv"
     return {
-        name: ranked(path, "-m", name, *options, "--samples", 20, "--threads", 1)
+        name: ranked(path, "-m", f"{name}{options}", "--samples", 20, "--threads", 1)
         for name, options in MODELS.items()
     }
 
@@ -556,10 +559,17 @@ def made_tables(shop: Workshop) -> Any:
         "rows",
     ]
     return {
-        "head2head": asked("rank", "head2head", path),
-        "preferences": asked("rank", "preferences", path, "--systems", "ada,bob"),
+        "head2head": asked("rank", "pairs", path),
+        "preferences": asked("rank", "pairs", path, "--systems", "ada,bob"),
         "plan": asked("rank", "plan", "--systems", 6, "--experiments", 20),
-        "simulate": asked("rank", "simulate", "--systems", 5, "--judgments", 500, "--experiments", 5, "-q"),
+        "simulate": {
+            "bootstrap": "row-densest",
+            "seed": 1,
+            "simulations": [
+                asdict(simulate(SimulatedWorld(5), 500, experiments=5, method=method, seed=1))
+                for method in ("pairwise", "bootstrap")
+            ],
+        },
         "next": [json.loads(line) for line in run("rank", "next", path, "-n", 5, "--json").splitlines()],
         "evaluate": asked("rank", "evaluate", path, *few, "--least", 60, "-q"),
         "public": [[s.system, s.score, s.low, s.high] for s in hits.rank(path).systems],
@@ -651,7 +661,7 @@ def people_results(shop: Workshop) -> Any:
 @golden()
 def people_preferences(shop: Workshop) -> Any:
     campaign = people(shop)
-    table = asked("rank", "preferences", campaign, "--systems", "new,old")
+    table = asked("rank", "pairs", campaign, "--systems", "new,old")
     return {"preferences": table, "systems": ranked(campaign)}
 
 
@@ -760,25 +770,24 @@ def wmt_mfas(shop: Workshop) -> Any:
 
 
 WMT = "wmt13.French-English.train.csv.gz"
-SLOW = ("iterations=100", "burn_in=50")
+SLOW = "iterations=100,burn_in=50"
 WMT_MODELS = {
-    "bojar": [],
-    "wins-ties": [],
-    "trueskill": ["-O", "runs=3"],
-    "bradley-terry": [],
-    "thurstone": [],
+    "bojar": "",
+    "wins-ties": "",
+    "trueskill": "runs=3",
+    "bradley-terry": "",
+    "thurstone": "",
     "hopkins-may": SLOW,
     "irt-gaussian": SLOW,
-    "irt-categorical": ("chains=1", *SLOW),
-    "winning-percentage": [],
-    "testimonial": [],
+    "irt-categorical": f"chains=1,{SLOW}",
+    "winning-percentage": "",
+    "testimonial": "",
 }
 
 
 def wmt_model(name: str) -> Callable[[Workshop], Any]:
     def make(shop: Workshop) -> Any:
-        options = [part for option in WMT_MODELS[name] if option != "-O" for part in ("-O", option)]
-        few = ["-m", name, *options, "--samples", 10, "--threads", 1]
+        few = ["-m", f"{name}:{WMT_MODELS[name]}", "--samples", 10, "--threads", 1]
         return {file: ranked(REAL / "ranking" / file, *few) for file in (WMT, "wmt12.Czech-English")}
 
     return make
@@ -796,8 +805,8 @@ def wmt_tables(shop: Workshop) -> Any:
     return {
         "official": ranked(path),
         "researchers": ranked(path, "--judges", "researcher_*"),
-        "head2head": asked("rank", "head2head", REAL / "ranking" / "wmt12.Czech-English"),
-        "preferences": asked("rank", "preferences", path, "--systems", f"{first},{second}"),
+        "head2head": asked("rank", "pairs", REAL / "ranking" / "wmt12.Czech-English"),
+        "preferences": asked("rank", "pairs", path, "--systems", f"{first},{second}"),
         "evaluate": asked("rank", "evaluate", path, *models, "--sizes", "400,1600", "--trials", 2, "-q"),
     }
 
