@@ -542,10 +542,8 @@ def test_fractions_are_refused_rather_than_cut(capfd, folder):
     Path("f").write_text("FEATURES_TXT_BEGIN_0 0 1 1 a_0 \n1 \nFEATURES_TXT_END_0\n")
     Path("s").write_text("SCORES_TXT_BEGIN_0 0 1 3 TER\n1.5 3 50 \nSCORES_TXT_END_0\n")
     Path("init.opt").write_text("1\n0\n1\n")
-    assert (
-        out_of(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER").err
-        == "mert: s:2: expected integers as statistics of TER, found 1.5\n"
-    )
+    err = out_of(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER").err
+    assert err == "mert: s:2: expected integers as statistics, found 1.5 in candidate 0\n"
 
 
 def test_mean_and_variance_are_of_the_starts_that_were_made(capfd, folder):
