@@ -45,6 +45,7 @@ import hits
 import mert
 import rypt
 from hits.ranking.simulation.simulate import SimulatedWorld, simulate
+from rypt.analysis.campaign import analyze
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Repairs
@@ -230,14 +231,7 @@ def small(shop: Workshop, kind: str = "small") -> Path:
             for judgment in judgments:
                 if judgment["label"] == "NO":
                     judgment["severity"] = 5 if chance(judgment["segment"], judgment["phrase"]) < 0.4 else 1
-        run(
-            "import",
-            "judgments",
-            "-C",
-            folder / "campaign",
-            write_records(folder / "judgments.jsonl", judgments),
-            "-q",
-        )
+        run("import", "-C", folder / "campaign", write_records(folder / "judgments.jsonl", judgments), "-q")
 
     return shop.made(kind, make) / "campaign"
 
@@ -287,14 +281,14 @@ def small_database(shop: Workshop) -> Any:
     with shop.scratch() as folder:
         run("export", campaign, "-o", folder / "all.jsonl")
         run("export", campaign, "-o", folder / "all.csv")
-        found["again"] = asked("import", "judgments", "-C", campaign, folder / "all.jsonl", "-q")
+        found["again"] = asked("import", "-C", campaign, folder / "all.jsonl", "-q")
         for name in ("all.jsonl", "all.csv"):
             copy = folder / f"{name}.db"
             first = (
                 [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
             )
             run("export", campaign, "-o", folder / "segments.csv", "--segments")
-            found[f"from {name}"] = asked("import", "judgments", "-C", copy, *first, "-q")
+            found[f"from {name}"] = asked("import", "-C", copy, *first, "-q")
             run("export", copy, "-o", folder / "copy.jsonl")
             found[f"from {name} the same"] = sorted(lines_of(folder / "copy.jsonl")) == sorted(
                 lines_of(folder / "all.jsonl")
@@ -388,10 +382,10 @@ def small_explain(shop: Workshop) -> Any:
 def small_analyze(shop: Workshop) -> Any:
     found = {}
     for kind, options in {
-        "small": ["--splits", 3, "--longest", 5],
-        "bare": ["--no-models", "--ties", "no"],
+        "small": {"splits": 3, "longest": 5},
+        "bare": {"models": False, "ties": "no"},
     }.items():
-        found[kind] = asked("analyze", small(shop, kind), *options, "-q")
+        found[kind] = results(analyze(rypt.Campaign.open(small(shop, kind)), **options).as_dict())
         for one in found[kind]["redundancy"]["lists"]:
             del one["name"]
     return found
@@ -630,7 +624,6 @@ def people(shop: Workshop) -> Path:
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
                 "import",
-                "results",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
                 folder / "campaign",
@@ -834,7 +827,7 @@ def pilot(shop: Workshop) -> Path:
         run("init", folder / "campaign", *files, "-q")
         renames = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
         options = [part for item in renames for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
         run("init", folder / "new", *files, "-q")
 
     return shop.made("pilot", make)
@@ -866,7 +859,7 @@ def pilot_labels(shop: Workshop) -> Any:
             pilot(shop) / "nbest",
             "-q",
         )
-        run("import", "judgments", "-C", folder / "careful", folder / "all.jsonl", "-q")
+        run("import", "-C", folder / "careful", folder / "all.jsonl", "-q")
         run(
             "hits",
             "workers",
@@ -932,7 +925,7 @@ def ted(shop: Workshop) -> Path:
             "rater=worker",
         )
         options = [part for item in (*renames, "any=label") for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
 
     return shop.made("ted", make)
 
@@ -954,8 +947,8 @@ def ted_picks(shop: Workshop) -> Any:
 @golden("mqm-ted-ende")
 def ted_figure3(shop: Workshop) -> Any:
     """Reuse of labels, and percolation for every maxLen: coverage and how often it is right."""
-    options = ["--hold-out", "system", "--judged-only", "ref", "--ties", "no", "--splits", 5, "--no-models"]
-    found = asked("analyze", ted(shop) / "campaign", *options, "-q")
+    options = {"hold_out": "system", "judged_only": ["ref"], "ties": "no", "splits": 5, "models": False}
+    found = results(analyze(rypt.Campaign.open(ted(shop) / "campaign"), **options).as_dict())
     for one in found["redundancy"]["lists"]:
         one["name"] = Path(one["name"]).stem
     return found
@@ -1013,9 +1006,7 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
             "severity",
             "-q",
         )
-        added = asked(
-            "import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q"
-        )
+        (added,) = asked("import", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q")
         facts = {
             "segments": len(texts.sources),
             "systems": {system: len(outputs) for system, outputs in texts.systems.items()},
