@@ -222,7 +222,7 @@ def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:
             self.resampling = True
             return read_model("expected-wins").fit(comparisons, rng)
 
-    how = Confidence(samples=6, threads=2, seen=lambda: counted.append(1))
+    how = Confidence(samples=6, threads=2, after_resample=lambda: counted.append(1))
     (ranking,) = rank_systems(DATA, Waiting(), np.random.default_rng(1), how)
     assert len(counted) == 6
     assert ranking.signature.endswith("|ranges:samples-6")
