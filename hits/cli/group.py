@@ -2,7 +2,7 @@
 
 import click
 
-from hits.cli.batches import controls, make, price
+from hits.cli.batches import controls, make
 from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
 from hits.cli.recruit import recruit
 from hits.cli.results import aggregate
@@ -11,7 +11,7 @@ from hits.cli.workers import workers
 from rypt.console import Group
 
 SECTIONS = {
-    "Make": ("make", "controls", "price"),
+    "Make": ("make", "controls"),
     "Publish": ("serve", "publish", "invite", "recruit", "expire"),
     "Collect": ("status", "dashboard", "collect", "aggregate"),
     "Settle": ("workers", "review", "bonus", "block", "unblock"),
@@ -22,7 +22,7 @@ SECTIONS = {
 def hits() -> None:
     """Collect judgments from people: batches of hits, your own market, results, workers.
 
-    make → price → serve → publish → invite → status → collect → workers → review → aggregate.
+    make → serve → publish → invite → status → collect → workers → review → aggregate.
     """
 
 
@@ -36,7 +36,6 @@ for command in (
     expire,
     invite,
     make,
-    price,
     publish,
     recruit,
     review,

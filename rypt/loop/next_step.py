@@ -152,7 +152,7 @@ def _ask(s: "CampaignStatus") -> NextStep | None:
     if not s.texts.decoder:
         return _labels(s, why)
     batch, loop = _inside(s, "batches", str(max(1, s.progress.decoded))), s.loop
-    options = ["--select", loop.select, "--labels", str(loop.labels)]
+    options = ["--select", loop.select, "--limit", str(loop.labels)]
     return _step(why, "hits", "make", s.folder, "-o", batch, *options)
 
 

@@ -285,7 +285,7 @@ class Loop:
         if not counts["open"]:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
-        limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
+        limits = ["--select", settings.select, "--budget", self.left, "--limit", settings.labels]
         options = [*self.market.options(self.folder), "--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)

@@ -664,7 +664,7 @@ def people_batches(shop: Workshop) -> Any:
             run("score", small(shop), "--pick", name, "-o", folder / f"{name}.txt", "-q")
         outputs = [f"--output-of={name}={folder / f'{name}.txt'}" for name in ("first", "best")]
         kinds = {
-            "label": ["--labels", 40],
+            "label": ["--limit", 40],
             "value": ["--select", "value", "--budget", "1.00"],
             "comparison": ["--kind", "comparison", *outputs, "--limit", 12],
         }
@@ -676,8 +676,6 @@ def people_batches(shop: Workshop) -> Any:
                 rows = list(csv.DictReader(stream))
             shown = [[cell for name, cell in row.items() if SHOWN.fullmatch(name) and cell] for row in rows]
             found[f"{kind}, questions"] = digest([" ".join(cells) for cells in shown])
-            for market in ("local", "mturk"):
-                found[f"{kind}, {market}"] = asked("hits", "price", folder / kind, "--market", market)
     return found
 
 

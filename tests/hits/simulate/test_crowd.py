@@ -18,7 +18,7 @@ import pytest
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
-from hits.batch.systems import make_comparison_batch, make_ranking_batch
+from hits.batch.systems import make_ranking_batch, make_system_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
 from hits.market.folder import read_access, remember_url
@@ -220,7 +220,7 @@ def outputs_and_truth():
 @pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
 def test_accurate_workers_give_comparisons_back(tmp_path, kind):
     segments, outputs, truth, quality = outputs_and_truth()
-    make = make_comparison_batch if kind is Kind.COMPARISON else make_ranking_batch
+    make = make_system_batch if kind is Kind.COMPARISON else make_ranking_batch
     batch = make(segments, outputs, settings(kind, 2), control_share=0)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
