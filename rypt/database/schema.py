@@ -13,11 +13,13 @@ nothing, because their origin may be a system whose candidate has the phrase.
 """
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from sqlite_utils import Database as Database
 
+from rypt.records import LABELS, SOURCES
 from rypt.text import FormatError
 
 SQLITE_HEAD = b"SQLite format 3\0"
@@ -25,8 +27,6 @@ APPLICATION_ID = 0x52595054  # "RYPT"
 VERSION = 1
 BUSY_SECONDS = 120.0
 CACHE = 16_000  # KiB of pages in memory
-LABELS = ("NOT_SURE", "YES", "NO")  # in the order of their codes
-SOURCES = ("hit", "import", "simulation")
 
 JUDGMENT_ROWS = """
     CREATE TABLE judgment_rows (
@@ -60,10 +60,17 @@ COUNTED_ROWS = """
 # CROSS JOIN keeps this order, which is that of the index on segments and of the one on phrases: no sorting.
 PHRASES_OF_SEGMENTS = "segments AS s CROSS JOIN phrases AS p ON p.segment = s.number"
 KEY = "s.id AS segment, p.start, p.stop, p.phrase"
+
+
+def _words(column: str, words: Sequence[str]) -> str:
+    """An SQL expression for the words that a column of codes stands for."""
+    cases = "".join(f" WHEN {code} THEN '{word}'" for code, word in enumerate(words))
+    return f"CASE {column}{cases} END"
+
+
 IN_WORDS = f"""
     SELECT {KEY}, w.name AS worker, o.name AS origin,
-        CASE r.label WHEN 0 THEN 'NOT_SURE' WHEN 1 THEN 'YES' ELSE 'NO' END AS label, r.repeat,
-        CASE r.source WHEN 0 THEN 'hit' WHEN 1 THEN 'import' ELSE 'simulation' END AS source,
+        {_words("r.label", LABELS)} AS label, r.repeat, {_words("r.source", SOURCES)} AS source,
         r.time, r.weight, r.severity
     FROM {PHRASES_OF_SEGMENTS} CROSS JOIN {{rows}} AS r ON r.phrase = p.id
         CROSS JOIN names AS w ON w.id = r.worker CROSS JOIN names AS o ON o.id = r.origin

@@ -1,10 +1,10 @@
-"""Pictures of the market's pages: docs/dashboard.png, docs/worker-label.png, docs/worker-rtl.png.
+"""Pictures of the market's pages: docs/dashboard.png and docs/worker-label.png.
 
-    python docs/draw_pages.py            # the pictures of the documentation
-    python docs/draw_pages.py FOLDER     # every page, light, dark, 390 pixels wide, and in Arabic
+    python tests/browser/draw_pages.py            # the pictures of the documentation
+    python tests/browser/draw_pages.py FOLDER     # every page, light, dark, 390 pixels wide, and in Arabic
 
 It serves a market from a temporary folder with a batch of the demo's data, lets simulated workers and one person work,
-and needs playwright and chromium. tests/browser/test_pages.py goes through the same pages with axe-core.
+and needs playwright and chromium. test_pages.py goes through the same pages with axe-core.
 """
 
 import json
@@ -308,7 +308,7 @@ if __name__ == "__main__":
     else:
         with tempfile.TemporaryDirectory() as pictures:
             draw(Path(pictures))
-            docs = Path(__file__).parent
-            wanted = {"light-dashboard": "dashboard", "light-hit": "worker-label", "arabic-hit": "worker-rtl"}
+            docs = Path(__file__).parents[2] / "docs"
+            wanted = {"light-dashboard": "dashboard", "light-hit": "worker-label"}
             for made, kept in wanted.items():
                 (docs / f"{kept}.png").write_bytes((Path(pictures) / f"{made}.png").read_bytes())
