@@ -619,8 +619,8 @@ def people(shop: Workshop) -> Path:
             cells = [list(rows[0])] + [list(row.values()) for row in rows]
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
-                "hits",
                 "import",
+                "results",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
                 folder / "campaign",

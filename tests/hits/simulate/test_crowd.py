@@ -18,7 +18,7 @@ import pytest
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
-from hits.batch.systems import make_ranking_batch, make_system_batch
+from hits.batch.systems import make_system_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
 from hits.market.folder import read_access, remember_url
@@ -78,7 +78,7 @@ def settings(kind, assignments, name="b"):
 def labels(unjudged_campaign):
     """A label batch of the demo, and truth: a phrase of an even number of letters is acceptable."""
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=30, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=200, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -86,7 +86,7 @@ def labels(unjudged_campaign):
 def few(unjudged_campaign):
     """The same with fewer hits."""
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=9, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=40, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -220,8 +220,7 @@ def outputs_and_truth():
 @pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
 def test_accurate_workers_give_comparisons_back(tmp_path, kind):
     segments, outputs, truth, quality = outputs_and_truth()
-    make = make_system_batch if kind is Kind.COMPARISON else make_ranking_batch
-    batch = make(segments, outputs, settings(kind, 2), control_share=0)
+    batch = make_system_batch(segments, outputs, settings(kind, 2), control_share=0)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
         simulate(tmp_path / "market", truth, HONEST)
