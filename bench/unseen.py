@@ -1,7 +1,7 @@
 """What tuned weights are worth on segments that were not tuned on: halves of lists, tuned on one, scored on the other.
 
     python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7]
-                           [--methods unseen,list,pro] [--window average:3]
+                           [--methods unseen,list,pro]
 
 A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
 first split is into even and odd segments, the others are random; with --split-seed all are random, for a report on
@@ -20,7 +20,6 @@ import numpy as np
 from tuning import paths, warm_up
 
 from mert.learned import learned
-from mert.limits import read_window
 from mert.lists.arrays import read_lists
 from mert.optimize import TuningProblem, make_problem, optimize
 from mert.search.share import Share, column_facts, spreads
@@ -95,7 +94,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--split-seed", type=int, help="draw all splits from this random seed")
-    parser.add_argument("--window", help="smooth the scores of line searches, such as average:3")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
     warm_up()
@@ -109,9 +107,8 @@ def main() -> None:
             seen, unseen, seconds = [], [], []
             for seed in range(1, arguments.seeds + 1 if method not in ("given", "mira") else 2):
                 for tuned, other in pairs:
-                    smoothed = replace(tuned, window=read_window(arguments.window))
                     began = time.process_time()
-                    weights = METHODS[method](smoothed, start, seed)
+                    weights = METHODS[method](tuned, start, seed)
                     seconds.append(time.process_time() - began)
                     seen.append(tuned.score(weights))
                     unseen.append(other.score(weights))

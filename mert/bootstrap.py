@@ -6,7 +6,7 @@ import numpy as np
 
 from mert.optimize import TuningProblem
 from mert.search.share import chosen_rows
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ints, Score
 
 SAMPLES = 1000
 BLOCK = 100  # samples drawn at once
@@ -30,13 +30,20 @@ def bootstrap_gain(
 ) -> Gain:
     """The gain from one set of weights to another in the metric's score, positive when it got better."""
     old, new = (np.concatenate(problem.shares.ask(chosen_rows, weights)) for weights in (before, after))
+    resampled = resampled_gains(problem.rate, old, new, rng, samples)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    gain = problem.score(after) - problem.score(before)
+    return Gain(gain, float(low), float(high), float(np.mean(resampled <= 0)))
+
+
+def resampled_gains(
+    rate: Score, old: Ints, new: Ints, rng: np.random.Generator, samples: int = SAMPLES
+) -> Floats:
+    """What the score gains from old to new statistics, (segments, columns), in samples of the segments."""
     size = len(old)
     gains = []
     for start in range(0, samples, BLOCK):
         drawn = rng.integers(size, size=(min(BLOCK, samples - start), size))
         counts = np.stack([np.bincount(row, minlength=size) for row in drawn])
-        gains.append(problem.rate(counts @ new) - problem.rate(counts @ old))
-    resampled = np.concatenate(gains)
-    low, high = np.quantile(resampled, [0.025, 0.975])
-    gain = problem.score(after) - problem.score(before)
-    return Gain(gain, float(low), float(high), float(np.mean(resampled <= 0)))
+        gains.append(rate(counts @ new) - rate(counts @ old))
+    return np.concatenate(gains)

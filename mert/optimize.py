@@ -184,15 +184,16 @@ def make_problem(
     *,
     sparse_weights: Floats | None = None,
     window: Window | None = None,
+    stats: Ints | None = None,
 ) -> TuningProblem:
-    """Put together what is tuned, from the statistics of all candidates."""
+    """Put together what is tuned, from the statistics of all candidates, which are counted if they are not given."""
     check_features(lists.names, start, constraints)
     base = None if sparse_weights is None else lists.sparse_dot(sparse_weights)
     share = Share(
         lists.offsets,
         np.asfortranarray(lists.features),
         base,
-        counted(metric, lists.candidates),
+        counted(metric, lists.candidates) if stats is None else stats,
         Rate(metric),
     )
     facts = column_facts(share.features, share.offsets)

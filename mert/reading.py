@@ -15,7 +15,7 @@ from mert.optimize import TuningProblem, check_features, make_problem, problem_o
 from mert.search.build import BESIDES, NEED, Reading, ThisMachine, Workplace, advice_on
 from mert.search.lines import Window
 from mert.search.shares import scratch_folder
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Metric, references_of
 from rypt.text import PathLike, RyptError, Watch, open_binary_input, unwatched
 
@@ -44,7 +44,7 @@ class TuningLists(Protocol):
         start: Floats,
         constraints: Constraints,
         sparse_weights: Floats | None,
-        window: Window | None,
+        window: Window | None = None,
     ) -> TuningProblem:
         """Count statistics, and put together what is tuned."""
 
@@ -76,7 +76,8 @@ class ListsInMemory:
         start: Floats,
         constraints: Constraints,
         sparse_weights: Floats | None,
-        window: Window | None,
+        window: Window | None = None,
+        stats: Ints | None = None,
     ) -> TuningProblem:
         """Count statistics, and put together what is tuned."""
         made = make_problem(
@@ -86,6 +87,7 @@ class ListsInMemory:
             constraints,
             sparse_weights=sparse_weights if self.sparse_names else None,
             window=window,
+            stats=stats,
         )
         self.advice = advice_on(metric, self.lists)
         return made
@@ -116,7 +118,7 @@ class DividedLists:
         start: Floats,
         constraints: Constraints,
         sparse_weights: Floats | None,
-        window: Window | None,
+        window: Window | None = None,
     ) -> TuningProblem:
         """Have shares read and counted, and put together what is tuned."""
         check_features(self.names, start, constraints)

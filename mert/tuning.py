@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from mert.bootstrap import Gain
-from mert.decode import current_weights, weights_before
+from mert.campaign import current_weights, weights_before
+from mert.constraints import Constraints
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
-from mert.limits import WeightLimits
+from mert.loop import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.reading import TuningLists, check_against_references, open_lists, this_machine
-from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.search.build import Workplace
 from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile, default_weights, read_weights
@@ -61,15 +61,6 @@ class TuningResult:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
         self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
 
-    def plot(self, path: PathLike) -> None:
-        """Draw what each start reached, and the weights before and after (.svg, .png, .pdf)."""
-        from mert.plot import plot_search
-        from rypt.signature import signature_name
-
-        ends = sorted(self.ends, reverse=self.score >= self.start_score)
-        metric = signature_name(self.signature)
-        plot_search(path, ends, (self.start_score, self.score), (self.start.values, self.weights), metric)
-
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
@@ -101,7 +92,7 @@ def tune(
     source: PathLike | None = None,
     weights: Weights | None = None,
     search: SearchSettings | None = None,
-    limits: WeightLimits | None = None,
+    constraints: Constraints | None = None,
     allow_missing: bool = False,
     memory: int | None = None,
     workplace: Workplace | None = None,
@@ -120,9 +111,9 @@ def tune(
     are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
     (`mert.cluster.cluster_workplace`).
     """
-    search, limits, progress = (
+    search, constraints, progress = (
         search or SearchSettings(),
-        limits or WeightLimits(),
+        constraints or Constraints(),
         progress or TuningProgress(),
     )
     earlier: list[Path] = []
@@ -141,7 +132,7 @@ def tune(
         if memory is not None and workplace is None:
             workplace = stack.enter_context(this_machine(memory, search.threads))
         return _tune_lists(
-            lists, chosen, weights, earlier, search, limits, allow_missing, workplace, progress
+            lists, chosen, weights, earlier, search, constraints, allow_missing, workplace, progress
         )
 
 
@@ -151,7 +142,7 @@ def _of_campaign(
     """The lists, references and weights of a campaign, and the weights of iterations before those."""
     if not campaign.files.nbest:
         folder = campaign.folder
-        raise RyptError(f"{folder}: expected at least one n-best list; `rypt decode {folder}` makes one")
+        raise RyptError(f"{folder}: expected at least one n-best list; `rypt loop {folder} --once` makes one")
     earlier: list[Path] = []
     if weights is None:
         weights, earlier = current_weights(campaign)
@@ -203,14 +194,14 @@ def _tune_lists(
     weights: Weights | None,
     earlier: Sequence[Path],
     search: SearchSettings,
-    limits: WeightLimits,
+    constraints: Constraints,
     allow_missing: bool,
     workplace: Workplace | None,
     progress: TuningProgress,
 ) -> TuningResult:
     clock = _Clock()
     start = None if weights is None else _read_start(weights)
-    lists = open_lists(paths, progress.read, limits.only or None, workplace)
+    lists = open_lists(paths, progress.read, tuple(constraints.only) or None, workplace)
     _leave_out_columns(lists, metric, progress)
     sparse_names = lists.sparse_names
     if start is None:
@@ -222,7 +213,7 @@ def _tune_lists(
             raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
     clock.lap("read")
-    problem = lists.problem(metric, point, limits.constraints(names, start), sparse, search.window)
+    problem = lists.problem(metric, point, constraints.on(names, start.constraints), sparse, search.window)
     search = search.settled(len(problem.axes))
     clock.lap("stats")
     if weights is None:
@@ -308,7 +299,7 @@ def tune_decoder(
     source: PathLike | None = None,
     campaign: Campaign | PathLike | None = None,
     search: SearchSettings | None = None,
-    limits: WeightLimits | None = None,
+    constraints: Constraints | None = None,
     stopping: Stopping | None = None,
     timeout: float | None = None,
     memory: int | None = None,
@@ -323,7 +314,7 @@ def tune_decoder(
     seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``memory`` and ``workplace``
     are as in `tune`; the list of one iteration is read whole.
     """
-    limits, stopping = limits or WeightLimits(), stopping or Stopping()
+    constraints, stopping = constraints or Constraints(), stopping or Stopping()
     resources = _resources(references, campaign, source)
     chosen = read_metric(metric, resources) if isinstance(metric, str) else metric
     start = _read_start(weights)
@@ -336,8 +327,8 @@ def tune_decoder(
         chosen,
         start,
         search or SearchSettings(),
-        limits.constraints([entry.name for entry in start.entries], start),
-        limits.only or None,
+        constraints.on([entry.name for entry in start.entries], start.constraints),
+        tuple(constraints.only) or None,
         stopping,
         made.identity,
     )

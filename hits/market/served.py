@@ -40,8 +40,8 @@ main()
 def command_line(arguments: Sequence[str]) -> str:
     """A command of rypt as a person types it.
 
-    >>> command_line(["decode", "my campaign"])
-    "rypt decode 'my campaign'"
+    >>> command_line(["tune", "my campaign"])
+    "rypt tune 'my campaign'"
     """
     return shlex.join(["rypt", *arguments])
 

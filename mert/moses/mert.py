@@ -155,7 +155,7 @@ def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tupl
     low, high = np.maximum(starts.low, floor), np.maximum(starts.high, floor)
     return (
         Constraints(
-            only=None if how.only is None else frozenset(how.only),
+            only=how.only or (),
             bounds=dict.fromkeys(how.positive, (0.0, np.inf)),
             ranges={name: (a, b) for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True)},
         ),

@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.folder import TuningFolder
-from mert.run import DecoderTuning, LoopPlan, Stillness, Stopping, TuningProgress, run_loop
-from mert.search.build import Workplace
+from mert.loop import DecoderTuning, LoopPlan, Stillness, Stopping, TuningFolder, TuningProgress, run_loop
 from mert.solve import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
@@ -60,8 +58,6 @@ def tune_zmert(
     *,
     now: int,
     folder: PathLike | None = None,
-    timeout: float | None = None,
-    workplace: Workplace | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Run a configuration of Z-MERT and leave behind the files that Z-MERT leaves.
@@ -70,13 +66,9 @@ def tune_zmert(
     ``folder``, by default ``CONFIG.run`` in the folder of ``-dir``.
     """
     job = read_zmert(
-        path,
-        search or SearchSettings(),
-        now=now,
-        folder=None if folder is None else Path(folder),
-        timeout=timeout,
+        path, search or SearchSettings(), now=now, folder=None if folder is None else Path(folder)
     )
-    result = run_loop(job.plan, job.decoder, job.folder, workplace=workplace, progress=progress)
+    result = run_loop(job.plan, job.decoder, job.folder, progress=progress)
     job.finish(result.weights)
     return result
 
@@ -179,7 +171,7 @@ def _read_seed(config: Configuration, folder: Path, now: int) -> int:
         return int(word) % 2**64
     plan = TuningFolder.of_run(folder).plan_file
     try:
-        return int(json.loads(plan.read_text(encoding="utf-8"))["recipe"]["seed"])
+        return int(json.loads(plan.read_text(encoding="utf-8"))["search"]["seed"])
     except FileNotFoundError:
         return now
     except (ValueError, KeyError, TypeError) as error:
@@ -224,7 +216,7 @@ def _within_bounds(constraints: Constraints) -> Constraints:
         ranges[name] = (
             (min(max(low, least), most), max(min(high, most), least)) if low <= high else (low, high)
         )
-    return replace(constraints, fixed=constraints.fixed | single, bounds=bounds, ranges=ranges)
+    return replace(constraints, fixed=(*constraints.fixed, *sorted(single)), bounds=bounds, ranges=ranges)
 
 
 def _read_metric(config: Configuration, references: References | None) -> Metric:

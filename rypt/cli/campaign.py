@@ -121,7 +121,7 @@ def init(
     """Check texts and create a campaign from them in FOLDER.
 
     A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. What is not
+    decoder no list is needed: `rypt loop --once` makes the first one, and `rypt loop` runs all further steps. What is not
     given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
     """
     from dataclasses import replace
@@ -150,7 +150,7 @@ def init(
     talk(campaign.summary(), quiet=quiet)
     ask = f"rypt queries {folder} --select value --format csv -o ask.csv"
     if decoder:
-        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
+        talk(f"next: rypt loop {folder}, or step by step: rypt loop {folder} --once", quiet=quiet)
     elif campaign.outputs:
         from rypt.loop.next_step import COMPARING
 

@@ -1,12 +1,13 @@
 """``rypt loop``: the complete run, from decoding to new weights, again and again."""
 
 import json
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 
 import click
 
-from rypt.console import AMOUNT, CAMPAIGN, JSON, QUIET, talk
+from rypt.console import AMOUNT, CAMPAIGN, FILE, JSON, QUIET, talk, watcher
 from rypt.picture import check_picture
 from rypt.text import RyptError
 
@@ -28,6 +29,15 @@ GO_ON = (
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
 @click.option("--port", type=PORT, help="With --serve: port of the market [the last one used, else 8000].")
 @click.option("--threads", type=AT_LEAST_1, default=1, help="Number of threads for tuning [1].")
+@click.option(
+    "--once", is_flag=True, help="Only decode: add the n-best list of the current weights to CAMPAIGN."
+)
+@click.option(
+    "--weights",
+    type=FILE,
+    help="With --once: decode with these weights, which become the current ones [the last of CAMPAIGN/weights, else "
+    "the start weights].",
+)
 @click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
 @click.option("-o", "--output", type=click.Path(), help="Write the best weights by all labels to this file.")
 @click.option("--plot", type=click.Path(), help="Plot scores and spending to this file (.svg, .png, .pdf).")
@@ -43,6 +53,8 @@ def loop(
     serve: bool,
     port: int | None,
     threads: int,
+    once: bool,
+    weights: str | None,
     dry_run: bool,
     output: str | None,
     plot: str | None,
@@ -56,6 +68,11 @@ def loop(
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. Each step is printed as
     a command that can also be run by hand. The loop may take days; if it is killed, run it again to resume it.
     """
+    if once:
+        _decode_once(campaign, weights, as_json=as_json, quiet=quiet)
+        return
+    if weights is not None:
+        raise click.UsageError("--weights needs --once")
     from rypt.loop.runner import Loop
 
     if output == "-":
@@ -88,3 +105,18 @@ def loop(
     if plot:
         report.plot(plot)
     click.echo(json.dumps(report.as_dict()) if as_json else repr(report))
+
+
+def _decode_once(campaign: str, weights: str | None, *, as_json: bool, quiet: bool) -> None:
+    """Decode with the current weights; the list is checked and kept in CAMPAIGN/lists."""
+    from mert.campaign import decode_campaign
+    from rypt.campaign.folder import Campaign
+
+    opened = Campaign.open(campaign, watcher(quiet=quiet))
+    decoded = decode_campaign(opened, weights)
+    if as_json:
+        click.echo(json.dumps(asdict(decoded)))
+        return
+    if decoded.already:
+        talk(f"{decoded.weights} was used for decoding before", quiet=quiet)
+    click.echo(f"{opened.path(decoded.list)}: {decoded}")

@@ -33,7 +33,7 @@ from hits.server.invitations import invite, worker_names
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import read_truth
 from hits.simulated import is_simulated
-from mert.run import Stopping
+from mert.loop import Stopping
 from mert.solve import SearchSettings
 from mert.tuning import tune_decoder
 from mert.weights import read_weights

@@ -71,7 +71,7 @@ def _decode(s: "CampaignStatus") -> NextStep | None:
     if not s.texts.decoder or (s.texts.candidates and s.progress.weights <= s.progress.decoded):
         return None
     why = "new weights have not been decoded with" if s.texts.candidates else "there are no candidates yet"
-    return _step(why, "decode", s.folder)
+    return _step(why, "loop", s.folder, "--once")
 
 
 def _init(s: "CampaignStatus") -> NextStep | None:

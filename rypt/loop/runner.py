@@ -27,7 +27,7 @@ from hits.market.served import command_line, dashboard_url, is_served, serving
 from hits.market.status import batch_status, collection_status
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from mert.solve import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
@@ -274,7 +274,7 @@ class Loop:
         return dict(self.journal.result(number, "make") or {})
 
     def _decode(self, number: int) -> dict[str, Any]:
-        self._show("decode", self.folder)
+        self._show("loop", self.folder, "--once")
         decoded = decode_campaign(self.campaign)
         self.tell(f"iteration {decoded.iteration}: {decoded}")
         return {name: getattr(decoded, name) for name in ("iteration", "candidates", "new", "all_candidates")}

@@ -9,9 +9,9 @@ from commands import run
 from loop_world import make_campaign
 
 import mert
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from mert.decoder import ReplayDecoder
-from mert.run import Stopping, TuningProgress
+from mert.loop import Stopping, TuningProgress
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 from rypt.metrics.bleu import Bleu
@@ -67,16 +67,14 @@ def test_many_weights_have_more_restarts_and_the_signature_says_so(tmp_path):
 
 
 def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
-    limits = mert.WeightLimits(
-        fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)}, tied=(("TM0_0", "TM0_1"),)
-    )
+    limits = mert.Constraints(fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)})
     result = mert.tune(
         [folder / "list"],
         metric="0.5*bleu+0.5*chrf",
         references=[folder / "ref"],
         weights=folder / "weights",
-        search=mert.SearchSettings(restarts=2, seed=5, replicates=2, average=True),
-        limits=limits,
+        search=mert.SearchSettings(restarts=2, seed=5, replicates=2),
+        constraints=limits,
     )
     theirs = by_command(
         capsys,
@@ -93,15 +91,12 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
         5,
         "--replicates",
         2,
-        "--average",
         "--fix",
         "WordPenalty0",
         "--bound",
         "LM0=-1..2",
         "--range",
         "TM0=0..1",
-        "--tie",
-        "TM0_0,TM0_1",
         "-o",
         tmp_path / "theirs",
     )
@@ -255,7 +250,9 @@ def test_a_limit_on_a_weight_that_does_not_exist(folder):
     with pytest.raises(
         RyptError, match="LM7 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"
     ):
-        mert.tune([folder / "list"], references=[folder / "ref"], limits=mert.WeightLimits(fixed=("LM7",)))
+        mert.tune(
+            [folder / "list"], references=[folder / "ref"], constraints=mert.Constraints(fixed=("LM7",))
+        )
 
 
 def test_a_perfect_result_of_what_is_better_when_lower(tmp_path):

@@ -5,7 +5,7 @@ import random
 import sys
 from pathlib import Path
 
-from mert.run import run_loop
+from mert.loop import run_loop
 from mert.solve import SearchSettings
 from mert.zmert.program import read_zmert
 

@@ -10,7 +10,7 @@ import zmert_set
 from commands import run as run_command
 from zmert_set import ask, bleu_of, go, write_config
 
-from mert.run import Iteration, Stillness, TuningProgress
+from mert.loop import Iteration, Stillness, TuningProgress
 from mert.zmert.decoder import java_number
 from rypt.text import InputError, RyptError
 
@@ -185,7 +185,7 @@ def test_odd_ranges_are_cut_and_a_single_value_is_held(folder):
     )
     plan = ask(write_config(folder)).plan
     assert plan.constraints.ranges == {"lm score": (0.0, 0.0), "tm": (0.0, 2.0), "wp": (-1.0, 1.0)}
-    assert plan.constraints.fixed == {"tm"}
+    assert plan.constraints.fixed == ("tm",)
     _, run = go(write_config(folder))
     assert run.weights["tm"] == 1.0
 
@@ -244,7 +244,7 @@ def test_an_interrupted_run_goes_on(folder):
             (folder / "trouble").touch()
         asked.decoder(number, weights, nbest)
 
-    from mert.run import run_loop
+    from mert.loop import run_loop
 
     with pytest.raises(RyptError, match="exit code 9 in iteration 2; it said: out of memory"):
         run_loop(asked.plan, interrupted, asked.folder)
@@ -263,7 +263,7 @@ def test_an_interrupted_run_goes_on(folder):
 def test_a_run_with_other_files_is_not_resumed(folder, name):
     path = write_config(folder)
     asked = ask(path)
-    from mert.run import run_loop
+    from mert.loop import run_loop
 
     def stop(iteration, most):
         raise KeyboardInterrupt

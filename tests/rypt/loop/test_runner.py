@@ -221,7 +221,7 @@ def test_killed_at_every_step_it_comes_to_the_same_end(finished, tmp_path, monke
         "tune",
     }
     assert {
-        "decode: after the first shutil.move",
+        "decode: after the first os.replace",
         "decode: before the first os.replace",
         "make: after the first os.rename",
         "publish: after the first Market.create",
@@ -444,7 +444,7 @@ def test_what_was_published_by_hand_counts(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
     market = ["--market", str(campaign / "market")]
     with served(campaign / "market"):
-        main(["decode", str(campaign), "-q"])
+        main(["loop", str(campaign), "--once", "-q"])
         for batch in ("7", "1"):
             folder = str(campaign / "batches" / batch)
             main(["hits", "make", str(campaign), "-o", folder, "--limit", "6", "-q"])
@@ -543,7 +543,7 @@ def test_the_loop_from_python(tmp_path):
     report.plot(tmp_path / "loop.svg")
     assert "<svg" in (tmp_path / "loop.svg").read_text()
     assert "stopped: the budget is spent; $0.00 of $0.01 spent; best weights: " in repr(report)
-    assert told[0] == f"$ rypt decode {campaign}"
+    assert told[0] == f"$ rypt loop {campaign} --once"
 
 
 def test_wrong_choices(tmp_path):

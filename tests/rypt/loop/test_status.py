@@ -104,7 +104,7 @@ def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
     (fresh / "rypt.toml").write_text("\n".join([*lines, decoder]))
     found = status(fresh)
     assert (found.texts.candidates, found.labels.before, found.texts.weights) == (0, None, "start.weights")
-    assert found.next.command == f"rypt decode {fresh}"
+    assert found.next.command == f"rypt loop {fresh} --once"
     (fresh / "rypt.toml").write_text("\n".join([*lines, decoder, '[loop]\nbudget = "5.00"\n']))
     assert status(fresh).next.command == f"rypt loop {fresh} --serve"
 

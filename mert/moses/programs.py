@@ -1,12 +1,10 @@
-"""``rypt moses-tools`` and the programs in the folder it makes, which ``mert-moses.pl`` runs in the place of Moses'."""
+"""The programs that ``mert-moses.pl`` runs in the place of Moses'."""
 
 import argparse
-import hashlib
 import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -20,28 +18,6 @@ if TYPE_CHECKING:
 DEFAULT_SEED = 1
 UNSUPPORTED = ("streaming", "no-shuffle", "model-bg", "safe-hope")  # switches of Moses' kbmira
 UNSUPPORTED_VALUES = ("streaming-out", "hgdir", "reference", "hg-prune")  # its options with a value
-
-
-@click.command("moses-tools")
-@click.option("--folder", type=click.Path(file_okay=False), help="Folder for the programs.")
-def moses_tools(folder: str | None) -> None:
-    """Print a folder with programs for Moses: mert-moses.pl --mertdir "$(rypt moses-tools)".
-
-    It holds extractor, mert, kbmira, evaluator and pro, which run this rypt whatever the PATH says.
-    Without --folder it is in the user's data folder ($XDG_DATA_HOME, or .local/share at home).
-    """
-    from mert.moses.scripts import write_scripts
-
-    click.echo(str(write_scripts(folder or _default_folder(), sys.executable)))
-
-
-def _default_folder() -> Path:
-    """One folder for each Python and version of rypt."""
-    from importlib.metadata import version  # the programs start without it
-
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    key = hashlib.sha256(sys.executable.encode("utf-8", "surrogateescape")).hexdigest()[:10]
-    return Path(data) / "rypt" / f"moses-tools-{version('rypt')}-{key}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -306,29 +282,28 @@ RUN = {
 }
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run the program that the first argument names: exit 0 when it worked, else 1 with one line on stderr."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the program that the first argument names: exit code 0 when it worked, else 1 with one line on stderr."""
     program = arguments[0] if arguments else ""
-    message = ""
     try:
         if program not in RUN:
             raise RyptError(f"expected one of {', '.join(RUN)}")
         RUN[program](program, arguments[1:])
+        return 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
     except RyptError as error:
         message = str(error)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except MemoryError:
         message = "there is not enough memory"
     except KeyboardInterrupt:
         message = "stopped"
-    if message:
-        talk(f"{program or 'moses_cli'}: {' '.join(message.splitlines())}")
-        sys.exit(1)
+    talk(f"{program or 'programs'}: {' '.join(message.splitlines())}")
+    return 1
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    raise SystemExit(main(sys.argv[1:]))

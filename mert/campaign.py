@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mert.decoder import Decoder, read_decoder
-from mert.folder import LISTS, WEIGHTS, TuningFolder
-from mert.lists.arrays import read_lists
-from mert.run import check_features_and_segments
+from mert.lists.arrays import NBest, read_lists
+from mert.loop import TuningFolder, check_like_first
 from mert.weights import WeightsFile, read_weights
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import SETTINGS, add_list
 from rypt.text import InputError, PathLike, RyptError, open_output
 
+LISTS, WEIGHTS = "lists", "weights"  # the folders of iterations
 SHOWN = 5  # segments named in a message
 
 
@@ -40,9 +40,14 @@ class Decoded:
         return f"{self.candidates} candidates, {self.new} new, {self.all_candidates} in all"
 
 
+def campaign_folder(campaign: Campaign) -> TuningFolder:
+    """Where a campaign keeps its iterations."""
+    return TuningFolder(campaign.path(LISTS), campaign.path(WEIGHTS))
+
+
 def current_weights(campaign: Campaign) -> tuple[Path | None, list[Path]]:
     """The weights to start from, None where there are none, and those of earlier iterations."""
-    files = list(TuningFolder.of_campaign(campaign).weights_files().values())
+    files = list(campaign_folder(campaign).weights_files().values())
     if files:
         return files[-1], files[:-1]
     start = campaign.settings.decoder.weights
@@ -51,7 +56,7 @@ def current_weights(campaign: Campaign) -> tuple[Path | None, list[Path]]:
 
 def weights_before(campaign: Campaign, path: PathLike) -> list[Path]:
     """The weights of the iterations before the one that ``path`` belongs to; empty if it belongs to none."""
-    files = list(TuningFolder.of_campaign(campaign).weights_files().values())
+    files = list(campaign_folder(campaign).weights_files().values())
     places = [i for i, file in enumerate(files) if file.resolve() == Path(path).resolve()]
     return files[: places[0]] if places else []
 
@@ -69,9 +74,10 @@ def check_decoder(campaign: Campaign) -> None:
             _match(start, [campaign.path(name) for name in campaign.files.nbest])
 
 
-def _match(start: WeightsFile, paths: list[Path]) -> None:
+def _match(start: WeightsFile, paths: list[Path]) -> NBest:
     lists = read_lists(paths)
     start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
+    return lists
 
 
 def _decoder(campaign: Campaign) -> Decoder:
@@ -92,8 +98,7 @@ def decode_campaign(campaign: Campaign | PathLike, weights: PathLike | None = No
     """
     campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
     decoder = _decoder(campaign)
-    folder = TuningFolder.of_campaign(campaign)
-    folder.make()
+    folder = campaign_folder(campaign)
     with folder.locked():
         number = _keep_weights(campaign, folder, weights)
         already = folder.list_file(number).exists()
@@ -128,7 +133,7 @@ def _keep_weights(campaign: Campaign, folder: TuningFolder, given: PathLike | No
 
 def _check_list(campaign: Campaign, folder: TuningFolder, start: WeightsFile, nbest: Path) -> None:
     """Refuse a list with other features than the weights, without alignments, or without some segment's candidates."""
-    _match(start, [nbest])
+    lists = _match(start, [nbest])
     segments = {candidate.segment for candidate in campaign.read_candidates(nbest)}
     missing = [segment.id for segment in campaign.segments if segment.tokens and segment.id not in segments]
     if missing:
@@ -136,9 +141,9 @@ def _check_list(campaign: Campaign, folder: TuningFolder, start: WeightsFile, nb
         raise InputError(
             nbest, None, f"expected candidates for all segments, {len(missing)} have none: {some}"
         )
-    for first in folder.list_files().values():
-        check_features_and_segments(read_lists([nbest]), read_lists([first]), nbest)
-        return
+    for path in [*folder.list_files().values()][:1]:
+        first = read_lists([path])
+        check_like_first(nbest, lists, () if first.open_ended else first.names, first.segments)
 
 
 def _counted(campaign: Campaign, number: int, name: str, already: bool) -> Decoded:

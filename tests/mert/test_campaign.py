@@ -1,4 +1,4 @@
-"""``rypt decode`` and ``rypt tune`` of a campaign, and a decoder given to ``rypt init``."""
+"""``rypt loop --once`` and ``rypt tune`` of a campaign, and a decoder given to ``rypt init``."""
 
 import gzip
 import json
@@ -10,8 +10,7 @@ import pytest
 from commands import run
 from loop_world import HERE, make_campaign
 
-from mert.decode import current_weights, weights_before
-from mert.folder import TuningFolder
+from mert.campaign import campaign_folder, current_weights, weights_before
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 
@@ -19,7 +18,7 @@ OTHER = "LM0= 0.5\nTM0= 0.1\nWordPenalty0= 0.2\n"
 
 
 def decoded(capsys, campaign, *options):
-    code, out, err = run(capsys, "decode", campaign, "--json", "-q", *options)
+    code, out, err = run(capsys, "loop", campaign, "--once", "--json", "-q", *options)
     assert (code, err) == (0, "")
     return json.loads(out)
 
@@ -50,7 +49,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     for options in ([], ["--weights", tmp_path / "other"]):
         assert decoded(capsys, campaign, *options) == {**second, "already": True}
     assert {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()} == before
-    _, out, err = run(capsys, "decode", campaign)
+    _, out, err = run(capsys, "loop", campaign, "--once")
     assert (
         out
         == f"{campaign}/lists/2.nbest.gz: 30 candidates, {second['new']} new, {second['all_candidates']} in all\n"
@@ -94,7 +93,7 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     )
     assert (code, err.splitlines()[-1]) == (
         0,
-        "next: rypt loop ../campaign, or step by step: rypt decode ../campaign",
+        "next: rypt loop ../campaign, or step by step: rypt loop ../campaign --once",
     )
     settings = Campaign.open(tmp_path / "campaign").settings
     assert (settings.decoder.folder, settings.decoder.weights) == ("../here", "../texts/start.weights")
@@ -165,7 +164,7 @@ def failing(tmp_path, change):
 def test_a_list_that_does_not_fit_is_refused(capsys, tmp_path, change, message):
     campaign = failing(tmp_path, change)
     settings = (campaign / "rypt.toml").read_bytes()
-    code, out, err = run(capsys, "decode", campaign)
+    code, out, err = run(capsys, "loop", campaign, "--once")
     assert (code, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
@@ -182,7 +181,7 @@ def test_a_later_list_with_other_features_is_refused(capsys, tmp_path):
     with gzip.open(campaign / "lists" / "1.nbest.gz", "wt") as stream:
         stream.write(text)
     (tmp_path / "other").write_text(OTHER)
-    code, _, err = run(capsys, "decode", campaign, "--weights", tmp_path / "other")
+    code, _, err = run(capsys, "loop", campaign, "--once", "--weights", tmp_path / "other")
     assert code == 1
     assert "2.nbest:1: expected the features of the first list, LM0, TM0, Other0, WordPenalty0" in err
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz"]
@@ -191,13 +190,13 @@ def test_a_later_list_with_other_features_is_refused(capsys, tmp_path):
 def test_two_at_once_are_refused(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     (campaign / "lists").mkdir()
-    with TuningFolder.of_campaign(Campaign.open(campaign)).locked():
-        code, _, err = run(capsys, "decode", campaign)
+    with campaign_folder(Campaign.open(campaign)).locked():
+        code, _, err = run(capsys, "loop", campaign, "--once")
     assert (code, "another run is at work in" in err) == (1, True)
 
 
 def test_a_campaign_without_a_decoder_is_told(capsys, demo_campaign):
-    code, _, err = run(capsys, "decode", demo_campaign)
+    code, _, err = run(capsys, "loop", demo_campaign, "--once")
     assert (code, "rypt.toml: expected a decoder: its command in [decoder]" in err) == (1, True)
     assert not (demo_campaign / "lists").exists()
 
@@ -208,7 +207,7 @@ def test_weights_go_by_their_number(tmp_path):
     (campaign.folder / "weights").mkdir()
     for name in ("1.weights", "2.weights", "10.weights", "0.weights", "x.weights", "11.log"):
         (campaign.folder / "weights" / name).write_text(OTHER)
-    assert list(TuningFolder.of_campaign(campaign).weights_files()) == [1, 2, 10]
+    assert list(campaign_folder(campaign).weights_files()) == [1, 2, 10]
     last, earlier = current_weights(campaign)
     assert (last.name, [path.name for path in earlier]) == ("10.weights", ["1.weights", "2.weights"])
     before = weights_before(campaign, os.path.relpath(campaign.folder / "weights" / "2.weights"))
@@ -239,7 +238,7 @@ def test_tuning_a_campaign_is_tuning_its_lists(capsys, tmp_path, demo_campaign):
 def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     code, _, err = run(capsys, "tune", campaign)
-    assert (code, f"`rypt decode {campaign}` makes one" in err) == (1, True)
+    assert (code, f"`rypt loop {campaign} --once` makes one" in err) == (1, True)
     decoded(capsys, campaign)
     (tmp_path / "other").write_text(OTHER)
     decoded(capsys, campaign, "--weights", tmp_path / "other")

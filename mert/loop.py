@@ -1,0 +1,620 @@
+"""The tuning loop: decode, merge with all earlier lists, optimise, again; kept in a folder, and resumed from it.
+
+The folder holds for each iteration n ``runN.weights`` (decoded with), ``runN.nbest.gz``, ``runN.log`` (what the
+decoder printed), ``runN.npz`` (the statistics of the list, which are counted once) and ``runN.json`` (scores and new
+weights). A step whose file exists is not done again, so a run that was killed anywhere is resumed where it was and
+comes to the same result. A campaign has ``weights/N.weights``, ``weights/N.log`` and ``lists/N.nbest.gz`` instead.
+"""
+
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+
+from mert.bootstrap import resampled_gains
+from mert.constraints import Constraints
+from mert.decoder import Decoder, NoMoreListsError, last_words
+from mert.lists.arrays import NBest, read_lists
+from mert.optimize import Tuned, TuningProblem
+from mert.reading import ListsInMemory, check_against_references, in_shares, open_lists
+from mert.search.build import Workplace
+from mert.search.share import Rate
+from mert.solve import SearchSettings, Solution, solve
+from mert.weights import WeightsFile
+from rypt.arrays import Floats, Ints
+from rypt.locked_files import lock
+from rypt.metrics.metric import Metric, counted, references_of
+from rypt.text import (
+    InputError,
+    PathLike,
+    RyptError,
+    Watch,
+    open_binary_output,
+    open_output,
+    read_bytes,
+    unwatched,
+)
+
+T = TypeVar("T")
+SIGNIFICANT = 0.05
+RESTING = 1e-12  # a smaller movement of a weight is rounding
+KEEP = ("best", "last")
+ATTEMPT = "decoding."  # what the name of the folder of an unfinished decoding begins with
+
+
+@dataclass(frozen=True, slots=True)
+class TuningFolder:
+    """Where the files of iterations are; their names begin with ``prefix`` and the number of the iteration.
+
+    >>> TuningFolder.of_run(Path("rypt-tune")).list_file(3).as_posix()
+    'rypt-tune/run3.nbest.gz'
+    """
+
+    lists: Path
+    weights: Path
+    prefix: str = ""
+
+    @classmethod
+    def of_run(cls, folder: Path) -> "TuningFolder":
+        """The folder of a run that belongs to no campaign."""
+        return cls(folder, folder, "run")
+
+    @property
+    def plan_file(self) -> Path:
+        return self.lists / "plan.json"
+
+    def weights_file(self, number: int) -> Path:
+        """The weights that an iteration decodes with."""
+        return self.weights / f"{self.prefix}{number}.weights"
+
+    def list_file(self, number: int) -> Path:
+        """The n-best list of an iteration, once it is whole and was checked."""
+        return self.lists / f"{self.prefix}{number}.nbest.gz"
+
+    def statistics_file(self, number: int) -> Path:
+        return self.lists / f"{self.prefix}{number}.npz"
+
+    def record_file(self, number: int) -> Path:
+        """The result of an iteration."""
+        return self.lists / f"{self.prefix}{number}.json"
+
+    def weights_files(self) -> dict[int, Path]:
+        """The files of weights by their iteration, in order."""
+        return self._numbered(self.weights, "weights")
+
+    def list_files(self) -> dict[int, Path]:
+        """The lists by their iteration, in order."""
+        return self._numbered(self.lists, "nbest.gz")
+
+    def _numbered(self, folder: Path, suffix: str) -> dict[int, Path]:
+        pattern = re.compile(rf"{self.prefix}([1-9][0-9]{{0,8}})\.{re.escape(suffix)}")
+        names = {path: pattern.fullmatch(path.name) for path in folder.glob(f"{self.prefix}*.{suffix}")}
+        return dict(sorted((int(match[1]), path) for path, match in names.items() if match))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folders that do not exist, and keep a second run out of them."""
+        for folder in (self.lists, self.weights):
+            folder.mkdir(parents=True, exist_ok=True)
+        with open(self.lists / "lock", "w") as file:
+            if not lock(file):
+                raise RyptError(f"another run is at work in {self.lists}")
+            yield
+
+    def decode(self, number: int, decoder: Decoder, check: Callable[[Path], T]) -> T:
+        """Run a decoder with the weights of an iteration and keep its list, unless ``check`` refuses it.
+
+        The decoder writes to a new folder, out of the way of what an earlier attempt may have left running.
+        """
+        for stale in self.lists.glob(f"{ATTEMPT}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        self.statistics_file(number).unlink(missing_ok=True)
+        attempt = Path(tempfile.mkdtemp(prefix=ATTEMPT, dir=self.lists)).resolve()
+        nbest = attempt / f"{self.prefix}{number}.nbest"
+        weights = self.weights_file(number)
+        decoder(number, weights.resolve(), nbest)
+        try:
+            data = _read_whole(nbest)
+            checked = check(nbest)
+        except InputError as error:
+            raise RyptError(f"{error}{last_words(weights.with_suffix('.log'))}") from None
+        with open_binary_output(self.list_file(number)) as stream:
+            stream.write(data)
+        shutil.rmtree(attempt, ignore_errors=True)
+        return checked
+
+
+def _read_whole(nbest: Path) -> bytearray:
+    """The bytes of a list; one that is empty or cut off is refused."""
+    data = read_bytes(nbest) if nbest.is_file() else bytearray()
+    if not data.strip():
+        raise InputError(nbest, None, "the decoder wrote no candidates")
+    if not data.endswith(b"\n"):
+        message = "the list breaks off in the middle of a line: the decoder did not finish it"
+        raise InputError(nbest, data.count(b"\n") + 1, message)
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Stillness:
+    """Stop when weights come to rest: when none moves in an iteration, or when for ``iterations`` in a row none moves
+    by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
+    """
+
+    movement: float | None
+    iterations: int = 3
+    earliest: int = 5
+
+    def reason(self, done: "Sequence[Iteration]") -> str | None:
+        """Why to stop after these iterations; None where there is no reason."""
+        if _movement(done[-1]) <= RESTING:
+            return "no weight changed"
+        if self.movement is None or len(done) < max(self.earliest, self.iterations):
+            return None
+        if any(_movement(iteration) > self.movement for iteration in done[-self.iterations :]):
+            return None
+        return f"no weight moved by more than {self.movement:g} in {self.iterations} iterations"
+
+
+def _movement(iteration: "Iteration") -> float:
+    return max(abs(value - iteration.used[name]) for name, value in iteration.weights.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """When a loop stops, besides when no candidate is new, and which weights it returns.
+
+    It stops after ``max_iterations``, by ``still``, or when for ``patience`` iterations what was decoded was not
+    significantly better than before. It returns the weights whose own decoding scored ``best``, or the ``last`` ones.
+    """
+
+    max_iterations: int = 25
+    patience: int = 3
+    keep: str = "best"
+    still: Stillness | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "patience"):
+            if getattr(self, name) < 1:
+                raise RyptError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.keep not in KEEP:
+            raise RyptError(f"keep must be one of {', '.join(KEEP)}, got {self.keep!r}")
+
+    def reason(self, done: "Sequence[Iteration]") -> str | None:
+        """Why to stop after these iterations; None where there is no reason."""
+        if done[-1].new == 0:
+            return "no candidate is new"
+        if self.still and (reason := self.still.reason(done)):
+            return reason
+        if len(done) > self.patience and all(each.p > SIGNIFICANT for each in done[-self.patience :]):
+            return f"no significant gain in {self.patience} iterations"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """What a tuning loop does; a folder belongs to one plan.
+
+    ``tune`` names sparse features that are tuned too, ``decoder`` identifies the decoder, ``previous`` is how many
+    earlier lists are merged with the latest one (None: all).
+    """
+
+    metric: Metric
+    start: WeightsFile
+    search: SearchSettings
+    constraints: Constraints = field(default_factory=Constraints)
+    tune: tuple[str, ...] | None = None
+    stopping: Stopping = field(default_factory=Stopping)
+    decoder: str = ""
+    previous: int | None = None
+
+    def fixed_settings(self) -> dict[str, Any]:
+        """What must be the same for a run to be resumed."""
+        limits, references = self.constraints, references_of(self.metric)
+        digest = references and sha256(json.dumps(references.documents).encode()).hexdigest()
+        settings = {
+            "metric": self.metric.signature,
+            "references": digest,
+            "start": self.start.values,
+            "search": {**asdict(replace(self.search, threads=1)), "restarts": self.search.climbs},
+            "constraints": {
+                "fixed": sorted(limits.fixed),
+                "only": sorted(limits.only),
+                "tied": limits.tied,
+                "bounds": dict(limits.bounds),
+                "ranges": dict(limits.ranges),
+                "normalization": str(limits.normalization),
+            },
+            "tune": self.tune,
+            "decoder": self.decoder,
+            "previous": self.previous,
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(settings))
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What came of one iteration; scores are the metric's own.
+
+    ``decoded`` is the score of what the decoder chose, ``p`` the share of resamples of the segments in which that is
+    not better than what the last iteration with a significant gain decoded (1 in the first iteration). ``before`` and
+    ``after`` are scores on all lists so far, with the weights decoded with, ``used``, and with the new ``weights``.
+    """
+
+    number: int
+    candidates: int
+    new: int
+    decoded: float
+    p: float
+    before: float
+    after: float
+    used: dict[str, float]
+    weights: dict[str, float]
+    notes: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TuningProgress:
+    """Functions that are called while weights are tuned; by default nothing is shown.
+
+    ``read`` passes on the lines of lists, ``climb`` the results of the starts, of which it gets the number; ``note`` is
+    called with remarks on the lists, ``iteration`` after each iteration of a loop, with the maximum number of them.
+    """
+
+    read: Watch = unwatched
+    climb: Callable[[Iterable[Tuned], int], Iterable[Tuned]] = lambda results, total: results
+    note: Callable[[str], None] = lambda text: None
+    iteration: Callable[[Iteration, int], None] = lambda iteration, most: None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DecoderTuning:
+    """A finished tuning loop: its iterations, the weights it came to, and why it stopped.
+
+    ``score`` and ``start_score`` are those of what the decoder chose with ``weights`` and with the first ones.
+    ``start`` is the file that the loop started from, in whose form the weights are written.
+    """
+
+    iterations: tuple[Iteration, ...]
+    weights: dict[str, float]
+    score: float
+    start_score: float
+    stopped: str
+    note: str
+    signature: str
+    start: WeightsFile
+
+    def write(self, path: PathLike) -> None:
+        """Write the weights in the form of the file that the loop started from."""
+        self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
+
+    def plot(self, path: PathLike) -> None:
+        """Draw scores and weights over the iterations (.svg, .png, .pdf)."""
+        from mert.plot import plot_run
+
+        plot_run(path, self.iterations, self.signature.partition("|")[0])
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers as plain values, for JSON."""
+        return {
+            "score": self.score,
+            "start_score": self.start_score,
+            "weights": self.weights,
+            "signature": self.signature,
+            "stopped": self.stopped,
+            "iterations": [asdict(iteration) for iteration in self.iterations],
+            "seconds": {"total": sum(iteration.seconds for iteration in self.iterations)},
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"DecoderTuning({self.start_score:.4f} → {self.score:.4f}, {len(self.iterations)} iterations, "
+            f"stopped: {self.stopped}, {self.signature})"
+        )
+
+
+def run_loop(
+    plan: LoopPlan,
+    decoder: Decoder,
+    folder: Path,
+    *,
+    workplace: Workplace | None = None,
+    progress: TuningProgress | None = None,
+) -> DecoderTuning:
+    """Tune until no candidate is new, decoding gets no better, or the iterations are used up.
+
+    With a ``workplace`` the lists of all iterations are read, counted and searched there.
+    """
+    progress = progress or TuningProgress()
+    place = TuningFolder.of_run(folder)
+    with place.locked():
+        _check_plan(plan, place)
+        run = _Run(plan, decoder, place, workplace, progress)
+        stopped = f"{plan.stopping.max_iterations} iterations are done"
+        for number in range(1, plan.stopping.max_iterations + 1):
+            iteration = _read_iteration(place.record_file(number))
+            if iteration is None:
+                try:
+                    iteration = run.iterate(number)
+                except NoMoreListsError:
+                    stopped = f"there are {number - 1} lists to replay"
+                    break
+            run.done.append(iteration)
+            progress.iteration(iteration, plan.stopping.max_iterations)
+            if reason := plan.stopping.reason(run.done):
+                stopped = reason
+                break
+        if not run.done:
+            raise RyptError("expected at least one list to tune on")
+        return _finish(plan, run.done, stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The statistics of one list, kept beside it: those of its candidates, by line, and of what was decoded."""
+
+    names: tuple[str, ...]  # of the features that every line must have
+    segments: tuple[str, ...]
+    lines: Ints  # (candidates,)
+    stats: Ints  # (candidates, columns)
+    decoded: Ints  # (segments, columns)
+
+    def write(self, path: Path) -> None:
+        with open_binary_output(path) as stream:
+            np.savez_compressed(
+                stream,
+                names=np.array(self.names, np.str_),
+                segments=np.array(self.segments),
+                lines=self.lines,
+                stats=self.stats,
+                decoded=self.decoded,
+            )
+
+    @classmethod
+    def read(cls, path: Path) -> "_Counted | None":
+        """What is kept in a file; None if there is none, or none that can be read."""
+        try:
+            with np.load(path) as kept:
+                names, segments = tuple(kept["names"].tolist()), tuple(kept["segments"].tolist())
+                return cls(names, segments, kept["lines"], kept["stats"], kept["decoded"])
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return None
+
+
+@dataclass(slots=True)
+class _Run:
+    """A loop, its folder, and the iterations that are done."""
+
+    plan: LoopPlan
+    decoder: Decoder
+    folder: TuningFolder
+    workplace: Workplace | None
+    progress: TuningProgress
+    done: list[Iteration] = field(default_factory=list)
+
+    def used(self, number: int) -> dict[str, float]:
+        """The weights that an iteration decodes with."""
+        return self.done[number - 2].weights if number > 1 else self.plan.start.values
+
+    def iterate(self, number: int) -> Iteration:
+        """One iteration; its record is written when all else is."""
+        began = time.perf_counter()
+        plan, used, lists = self.plan, self.used(number), None
+        if not self.folder.list_file(number).exists():
+            weights_file = self.folder.weights_file(number)
+            plan.start.write(weights_file, list(used), np.array(list(used.values())))
+            lists = self.folder.decode(number, self.decoder, lambda nbest: self.checked(number, nbest))
+        latest = self.counted(number, lists)
+        problem, start, new, notes = self.merged(number)
+        inside = _inside(plan.constraints, problem.names, start)
+        if new:
+            solution = self.solve(problem, inside, number)
+            weights, before, after = solution.weights, solution.start_score, solution.score
+            notes = [*solution.notes, *notes]
+        else:  # the last step has found what there is
+            sign = 1.0 if plan.metric.maximize else -1.0
+            weights, before = problem.scaled(inside), sign * problem.score(inside)
+            after = before
+        iteration = Iteration(
+            number,
+            int(problem.sizes.sum()),
+            new,
+            float(plan.metric.score(latest.decoded.sum(axis=0, keepdims=True))[0]),
+            self.p_of(latest, number),
+            before,
+            after,
+            dict(zip(problem.names, start.tolist(), strict=True)),
+            dict(zip(problem.names, weights.tolist(), strict=True)),
+            tuple(notes),
+            time.perf_counter() - began,
+        )
+        with open_output(self.folder.record_file(number)) as stream:
+            json.dump(asdict(iteration), stream, indent=1)
+        return iteration
+
+    def checked(self, number: int, nbest: Path) -> NBest:
+        """A new list; refused if it does not fit the weights, the references or the first list."""
+        lists = read_lists([nbest], tune=self.plan.tune)
+        self.plan.start.match(lists.names, _sparse_names(lists), open_ended=lists.open_ended)
+        check_against_references(lists, self.plan.metric)
+        if number > 1:
+            first = self.counted(1)
+            check_like_first(nbest, lists, first.names, first.segments)
+        return lists
+
+    def counted(self, number: int, lists: NBest | None = None) -> _Counted:
+        """The statistics of a list, from their file; counted if there is none, or if the list is new."""
+        path, used = self.folder.statistics_file(number), self.used(number)
+        if lists is None and (kept := _Counted.read(path)):
+            return kept
+        lists = lists or read_lists([self.folder.list_file(number)], tune=self.plan.tune)
+        stats = counted(self.plan.metric, lists.candidates)
+        names, start, sparse = self.plan.start.match(
+            lists.names, _sparse_names(lists), open_ended=lists.open_ended
+        )
+        weights = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
+        made = _Counted(
+            () if lists.open_ended else lists.names,
+            tuple(lists.segments),
+            np.array([lists.places(i)[1] for i in range(len(stats))]),
+            stats,
+            stats[lists.best(weights, sparse)],
+        )
+        made.write(path)
+        return made
+
+    def merged(self, number: int) -> tuple[TuningProblem, Floats, int, list[str]]:
+        """What is tuned on all lists, the weights decoded with, the number of new candidates, and notes."""
+        plan, used = self.plan, self.used(number)
+        first = 1 if plan.previous is None else max(1, number - plan.previous)
+        paths = {n: self.folder.list_file(n) for n in range(first, number + 1)}
+        divided = self.workplace is not None and in_shares(list(paths.values()))
+        lists = open_lists(
+            list(paths.values()), self.progress.read, plan.tune, self.workplace if divided else None
+        )
+        lists.names, start, sparse = plan.start.match(
+            lists.names, lists.sparse_names, open_ended=lists.open_ended
+        )
+        start = np.array([used.get(name, value) for name, value in zip(lists.names, start, strict=True)])
+        notes = check_against_references(lists, plan.metric)
+        constraints = plan.constraints.within(lists.names, [entry.name for entry in plan.start.entries])
+        inside = _inside(plan.constraints, lists.names, start)
+        if not isinstance(lists, ListsInMemory):  # each share is counted where it is
+            problem = lists.problem(plan.metric, inside, constraints, sparse)
+            return (
+                problem,
+                start,
+                int(problem.sizes.sum()) - (self.done[-1].candidates if self.done else 0),
+                notes,
+            )
+        stats, new = _joined(lists.lists, {path: self.counted(n) for n, path in paths.items()})
+        problem = lists.problem(plan.metric, inside, constraints, sparse, stats=stats)
+        return problem, start, new, notes
+
+    def solve(self, problem: TuningProblem, start: Floats, number: int) -> Solution:
+        """Search from these weights and from those of all earlier iterations."""
+        search = self.plan.search.settled(len(problem.axes))
+        earlier = [np.array([each.used.get(name, 0.0) for name in problem.names]) for each in self.done]
+        return solve(
+            problem,
+            start,
+            replace(search, seed=search.seed + 1000 * number),
+            earlier=[_inside(self.plan.constraints, problem.names, weights) for weights in earlier],
+            executor=self.workplace.executor if self.workplace else None,
+            watch=lambda results: self.progress.climb(results, search.climbs + 1),
+        )
+
+    def p_of(self, latest: _Counted, number: int) -> float:
+        """The share of resamples in which decoding is no better than it was at the last significant gain."""
+        if not self.done:
+            return 1.0
+        before = self.counted(next((each.number for each in reversed(self.done) if each.p <= SIGNIFICANT), 1))
+        place = {segment: i for i, segment in enumerate(latest.segments)}
+        shared = [segment in place for segment in before.segments]
+        new = latest.decoded[[place[segment] for segment in before.segments if segment in place]]
+        rng = np.random.default_rng([self.plan.search.seed, number])
+        return float(np.mean(resampled_gains(Rate(self.plan.metric), before.decoded[shared], new, rng) <= 0))
+
+
+def _sparse_names(lists: NBest) -> tuple[str, ...]:
+    return lists.sparse.names if lists.sparse else ()
+
+
+def _joined(lists: NBest, parts: Mapping[Path, _Counted]) -> tuple[Ints, int]:
+    """The statistics of merged lists, each candidate's from its own list, and how many only the last list has."""
+    number_of = {path: i for i, path in enumerate(parts)}
+    places = [lists.places(i) for i in range(len(lists.candidates))]
+    files = np.array([number_of[Path(path)] for path, _ in places])
+    lines = np.array([line for _, line in places])
+    stats = np.empty((len(places), next(iter(parts.values())).stats.shape[1]), np.int64)
+    for i, part in enumerate(parts.values()):
+        order = np.argsort(part.lines)
+        stats[files == i] = part.stats[order[np.searchsorted(part.lines[order], lines[files == i])]]
+    return stats, int((files == len(parts) - 1).sum())
+
+
+def check_like_first(path: Path, lists: NBest, names: Sequence[str], segments: Sequence[str]) -> None:
+    """Refuse a list that lacks segments of the first list, or has not its features if all its lines have the same."""
+    missing = [segment for segment in segments if segment not in set(lists.segments)]
+    if missing:
+        some = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
+        message = f"expected the segments of the first list, {len(missing)} are missing: {some}"
+        raise InputError(path, None, message)
+    if names and tuple(lists.names) != tuple(names):
+        message = f"expected the features of the first list, {', '.join(names)}"
+        raise InputError(path, 1, f"{message}, found {', '.join(lists.names)}")
+
+
+def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> Floats:
+    """Weights that normalization took out of their bounds, scaled back into them, which changes no winner."""
+    if constraints.normalization is None or constraints.normalization.kind == "none":
+        return weights
+    low, high = constraints.low_high(names)
+    least, most = 0.0, np.inf
+    for weight, lower, upper in zip(weights.tolist(), low.tolist(), high.tolist(), strict=True):
+        if weight != 0.0:
+            ends = sorted((lower / weight, upper / weight))
+            least, most = max(least, ends[0]), min(most, ends[1])
+    factor = min(max(1.0, least), most)
+    if factor == 1.0 or not 0.0 < factor < np.inf or least > most:
+        return weights
+    return np.clip(weights * factor, low, high)
+
+
+def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTuning:
+    """The weights whose own decoding scored best, or the last ones.
+
+    A single iteration has decoded with nothing but the start, so its result is the weights it found.
+    """
+    sign = 1.0 if plan.metric.maximize else -1.0
+    best, last = max(done, key=lambda iteration: sign * iteration.decoded), done[-1]
+    fresh = last.weights != last.used
+    if plan.stopping.keep == "last" or len(done) == 1:
+        weights, score = last.weights, last.after
+        note = "the weights were not decoded with yet; the score is that on the lists" if fresh else ""
+    else:
+        weights, score = best.used, best.decoded
+        note = "the last weights found were not decoded with, and are not the answer" if fresh else ""
+    signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
+    return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
+
+
+def _read_iteration(path: Path) -> Iteration | None:
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return Iteration(**{**record, "notes": tuple(record["notes"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise RyptError(f"{path}: expected the record of an iteration: {error}") from None
+
+
+def _check_plan(plan: LoopPlan, folder: TuningFolder) -> None:
+    """Write down the plan, or refuse a folder that belongs to another."""
+    path = folder.plan_file
+    settings = plan.fixed_settings()
+    if not folder.list_files():  # nothing was decoded under another plan
+        with open_output(path) as stream:
+            json.dump(settings, stream, indent=1)
+        return
+    try:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        other = [name for name in settings if earlier.get(name) != settings[name]]
+    except (OSError, ValueError, AttributeError) as error:
+        raise RyptError(f"{path}: expected the plan of the run that is kept here: {error}") from None
+    if other:
+        raise RyptError(
+            f"{folder.lists} holds a run with another {other[0]}: give another --folder, or remove this one"
+        )
