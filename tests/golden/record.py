@@ -676,6 +676,12 @@ def people_batches(shop: Workshop) -> Any:
                 rows = list(csv.DictReader(stream))
             shown = [[cell for name, cell in row.items() if SHOWN.fullmatch(name) and cell] for row in rows]
             found[f"{kind}, questions"] = digest([" ".join(cells) for cells in shown])
+            for market in ("local", "mturk"):
+                cost = hits.price(folder / kind, market=market)
+                facts = {name: str(getattr(cost, name)) for name in ("rewards", "fees", "total")}
+                facts |= {name: getattr(cost, name) for name in ("hits", "assignments", "answers")}
+                facts |= {"hours": round(float(cost.hours), 2), "wage": f"{cost.wage:.2f}", "market": market}
+                found[f"{kind}, {market}"] = facts | {"kind": batch["kind"]}
     return found
 
 
