@@ -17,8 +17,8 @@ JSON list of other systems whose text for the segment is that of the slot: they 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -246,6 +246,11 @@ class Progress:
     pending: int = 0
     submitted: int = 0
     reviewed: int = 0
+
+    @classmethod
+    def total(cls, parts: "Iterable[Progress]") -> "Progress":
+        parts = list(parts)
+        return cls(**{part.name: sum(getattr(one, part.name) for one in parts) for part in fields(cls)})
 
     def add(self, hit: Mapping[str, Any]) -> None:
         """Count one more hit, in the protocol's form."""

@@ -3,7 +3,7 @@
 import click
 
 from hits.cli.batches import controls, make
-from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
+from hits.cli.market import collect, invite, publish, review, serve
 from hits.cli.recruit import recruit
 from hits.cli.results import aggregate
 from hits.cli.status import status
@@ -12,9 +12,9 @@ from rypt.console import Group
 
 SECTIONS = {
     "Make": ("make", "controls"),
-    "Publish": ("serve", "publish", "invite", "recruit", "expire"),
-    "Collect": ("status", "dashboard", "collect", "aggregate"),
-    "Settle": ("workers", "review", "bonus", "block", "unblock"),
+    "Publish": ("serve", "publish", "invite", "recruit"),
+    "Collect": ("status", "collect", "aggregate"),
+    "Settle": ("workers", "review"),
 }
 
 
@@ -26,22 +26,5 @@ def hits() -> None:
     """
 
 
-for command in (
-    aggregate,
-    block,
-    bonus,
-    collect,
-    controls,
-    dashboard,
-    expire,
-    invite,
-    make,
-    publish,
-    recruit,
-    review,
-    serve,
-    status,
-    unblock,
-    workers,
-):
+for command in (aggregate, collect, controls, invite, make, publish, recruit, review, serve, status, workers):
     hits.add_command(command)

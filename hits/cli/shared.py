@@ -37,13 +37,9 @@ TOKEN_FILE = click.option(
     type=click.Path(dir_okay=False),
     help=f"For Prolific: file with the API token, which only you can read [the variable {TOKEN}].",
 )
-API = "RYPT_PROLIFIC_API"  # the variable with another address of Prolific's API, for tests
-MTURK = {
-    "mturk": "https://mturk-requester.us-east-1.amazonaws.com",
-    "mturk-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
-}
-OWN_MARKET = click.option(
-    "--market", type=FOLDER, default="market", show_default=True, help="Folder of your own market."
+CLOSED = (
+    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
+    "`rypt hits serve` runs your own market, which is the default."
 )
 
 
@@ -73,50 +69,74 @@ class Money(click.ParamType[Decimal]):
 MONEY = Money()
 
 
-def market_options(command: F) -> F:
-    """Which market, and how to reach it: two options that the command gets as one `MarketAddress`, ``market``."""
+MARKET = click.option(
+    "--market",
+    metavar="PLACE",
+    help="The market: its folder or its campaign's, a URL, mturk or mturk-sandbox [the campaign's, else market].",
+)
+
+
+def with_market(command: F) -> F:
+    """Give a command the `MarketAddress` that --market names, or the market of the campaign of its other arguments."""
 
     @functools.wraps(command)
-    def with_address(*args: Any, market: str, token_file: str | None, **others: Any) -> Any:
-        return command(*args, market=read_market(market, token_file), **others)
+    def with_address(*args: Any, market: str | None, token_file: str | None = None, **others: Any) -> Any:
+        places = (others.get(name) for name in ("campaign", "batch", "decisions"))
+        address = find_market(market, [place for place in places if place], token_file)
+        if address.folder is None:
+            talk(CLOSED, quiet=others.get("quiet", False))
+        return command(*args, market=address, **others)
 
-    option = click.option(
-        "--market",
-        default="market",
-        show_default=True,
-        help="Folder of your own market, URL of a requester endpoint, mturk, or mturk-sandbox.",
-    )
-    return cast("F", option(TOKEN_FILE(with_address)))
+    return cast("F", with_address)
 
 
-def read_market(text: str, token_file: str | None = None) -> "MarketAddress":
-    """The market that ``--market`` names; one that people were recruited for on Prolific is reached with its token."""
-    from hits.market.client import MarketAddress
+def market_options(command: F) -> F:
+    """--market and, for people whom Prolific sent, --token-file."""
+    return MARKET(TOKEN_FILE(with_market(command)))
 
-    if text in MTURK or "://" in text:
+
+def find_market(
+    market: str | None, places: Sequence[str] = (), token_file: str | None = None
+) -> "MarketAddress":
+    """The market that is named, or that of the first campaign in or around these places, or the folder ``market``.
+
+    One with people from Prolific decides on their submissions, too; what needs no token does without.
+    """
+    from hits.market.client import MarketAddress, campaign_around, market_address
+    from hits.market.recruit import recruiting_logs
+
+    campaigns = filter(None, map(campaign_around, (*places, ".")))
+    address = market_address(market or next(campaigns, "market"))
+    if address.folder is None or not recruiting_logs(address.folder):
         if token_file is not None:
-            raise click.UsageError("--token-file is for your own market, with people from Prolific")
-        return MarketAddress(endpoint=MTURK.get(text, text), production=True)
-    folder = Path(text)
+            raise click.UsageError("--token-file is for a market with people whom `rypt hits recruit` found")
+        return address
+    return MarketAddress(address.folder, recruited=_recruiting(address.folder, token_file))
 
-    def with_prolific(market: "Market") -> "Market":
-        from hits.market.recruit import recruiting_logs
 
-        if not recruiting_logs(folder):
-            return market
-        from hits.market.recruited import RecruitedMarket
-        from hits.server.invitations import worker_names
+def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Market]":
+    """What adds Prolific to the local market of a folder."""
+    from hits.market.recruited import RecruitedMarket
+    from hits.server.invitations import worker_names
 
-        return RecruitedMarket(market, open_prolific(token_file), lambda: worker_names(folder))
+    service = open_prolific(token_file) if token_file or os.environ.get(TOKEN) else None
+    return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
 
-    return MarketAddress(folder=folder, recruited=with_prolific)
+
+def campaign_folder(campaign: str, batch: str | None) -> str:
+    """The campaign that was named, or else the one around the batch."""
+    from hits.market.client import campaign_around
+    from rypt.campaign.settings import SETTINGS
+
+    if batch is None or (Path(campaign) / SETTINGS).is_file():
+        return campaign
+    return str(campaign_around(batch) or campaign)
 
 
 def open_prolific(token_file: str | None) -> "Prolific":
-    """Prolific's API, with the token of a file or of the environment."""
-    from hits.market import prolific
+    from hits.market.prolific import API, Prolific
 
-    return prolific.Prolific(read_token(token_file), os.environ.get(API) or prolific.API)
+    return Prolific(read_token(token_file), os.environ.get("RYPT_PROLIFIC_API", API))
 
 
 def read_token(path: str | None) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from hits.batch.folder import BATCH_TOML, read_batch
 from hits.batch.question_xml import is_loopback
-from hits.market.folder import BATCHES, MarketAccess, SharedTerms, private_folder, read_terms, served_access
+from hits.market.folder import BATCHES, MarketAccess, private_folder, served_access
 from hits.market.prolific import Prolific, ProlificError, Study
 from hits.payment import price
 from hits.records import CENT, Batch
@@ -71,27 +71,9 @@ def plan_study(batch: Batch, hits_each: int, places: int | None = None) -> Study
     return StudyPlan(places or math.ceil(cost.assignments / hits_each), hits_each, reward, minutes)
 
 
-def study_terms(market: PathLike, plan: StudyPlan) -> SharedTerms:
-    """How the study's people come and go; a market that is served in another way is refused."""
-    terms = read_terms(market)
-    if terms is None:
-        raise RyptError(
-            f"{market}: this market was never served; start it first with `rypt hits serve {market}`"
-        )
-    if terms.hits != plan.hits_each:
-        served = f"--hits-each {terms.hits}" if terms.hits else "no --hits-each"
-        raise RyptError(
-            f"{market}: the market is served with {served}, so a participant would not be done after {plan.hits_each} "
-            f"hits; say `rypt hits serve --hits-each {plan.hits_each}`, or the same number here"
-        )
-    return terms
-
-
-def study_properties(
-    batch: Batch, access: MarketAccess, plan: StudyPlan, terms: SharedTerms
-) -> dict[str, Any]:
+def study_properties(batch: Batch, access: MarketAccess, plan: StudyPlan) -> dict[str, Any]:
     """A study as the service wants it; its three codes are for work done, checks failed, and nothing left to do."""
-    query = f"{terms.parameter}={{{{%PROLIFIC_PID%}}}}&STUDY_ID={{{{%STUDY_ID%}}}}&SESSION_ID={{{{%SESSION_ID%}}}}"
+    query = f"{access.parameter}={{{{%PROLIFIC_PID%}}}}&STUDY_ID={{{{%STUDY_ID%}}}}&SESSION_ID={{{{%SESSION_ID%}}}}"
     nothing = [{"action": "REQUEST_RETURN", "return_reason": "There was no work left."}]
     review = [{"action": "MANUALLY_REVIEW"}]
     codes = (("", "COMPLETED", review), ("X", "FAILED_ATTENTION_CHECK", review), ("N", "OTHER", nothing))
@@ -99,10 +81,10 @@ def study_properties(
         "name": batch.settings.title,
         "internal_name": study_name(batch),
         "description": batch.settings.description,
-        "external_study_url": f"{access.url.rstrip('/')}/join/{access.join_key}?{query}",
+        "external_study_url": f"{access.base}/join/{access.join_key}?{query}",
         "prolific_id_option": "url_parameters",
         "completion_codes": [
-            {"code": f"{terms.completion_code}{end}", "code_type": kind, "actions": actions}
+            {"code": f"{access.completion_code}{end}", "code_type": kind, "actions": actions}
             for end, kind, actions in codes
         ],
         "total_available_places": plan.places,
@@ -177,12 +159,7 @@ def recruit(
     """Make the study of a batch as a draft, or find the one that was made; ``confirm`` sees its cost first."""
     opened, access = read_batch(batch), served_access(market)
     folder = Path(market) / BATCHES / opened.settings.id
-    here, there = (is_loopback(urlsplit(url).hostname or "") for url in (access.url, service.api))
-    if here and not there:
-        message = (
-            f"{access.url} is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
-        )
-        raise RyptError(message)
+    _check_reachable(access, service)
     if not (folder / BATCH_TOML).is_file():
         raise RyptError(
             f"{batch}: is not published on {market}; `rypt hits publish {batch} --market {market}` does that"
@@ -192,7 +169,12 @@ def recruit(
         cost, known = service.cost(plan.reward, plan.places), log.study()
         if known is not None:
             return Recruited(service.study(known), cost, False)
-        terms = study_terms(market, plan)
+        if access.hits_each != plan.hits_each:
+            served = f"--hits-each {access.hits_each}" if access.hits_each else "no --hits-each"
+            raise RyptError(
+                f"{market}: the market is served with {served}, so a participant would not be done after "
+                f"{plan.hits_each} hits; say `rypt hits serve --hits-each {plan.hits_each}`, or the same number here"
+            )
         begun = any(record["step"] == "making" for record in log.records())
         study = service.find(study_name(opened), wait=begun)  # a run that was killed may have made it
         made = study is None
@@ -200,9 +182,17 @@ def recruit(
             if not confirm(plan, cost):
                 raise RyptError(f"{batch}: the study was not confirmed; nothing was made")
             log.add(step="making")
-            study = service.create_study(study_properties(opened, access, plan, terms))
+            study = service.create_study(study_properties(opened, access, plan))
         log.add(step="study", study=study.id)
     return Recruited(study, cost, made)
+
+
+def _check_reachable(access: MarketAccess, service: Prolific) -> None:
+    """Refuse a market that participants of the real service cannot reach."""
+    here, there = (is_loopback(urlsplit(url).hostname or "") for url in (access.url, service.api))
+    if here and not there:
+        reason = "is this machine alone: participants cannot reach it (`rypt hits serve --url`)"
+        raise RyptError(f"{access.url} {reason}")
 
 
 def set_state(batch: PathLike, market: PathLike, service: Prolific, action: str) -> Study:

@@ -18,6 +18,7 @@ from hits.market.client import Market, MarketError, Participant, whole_cents
 from hits.market.prolific import REASON_LENGTH, Prolific, Submission
 from hits.market.recruit import RecruitingLog, pay_bonus, recruiting_logs
 from hits.records import APPROVED, REJECTED, SUBMITTED, Assignment
+from rypt.text import RyptError
 
 UNFINISHED = ("RESERVED", "ACTIVE", "PROCESSING")
 REVIEWABLE = "AWAITING REVIEW"
@@ -42,15 +43,31 @@ def _by_participant(submissions: Iterable[Submission]) -> dict[str, Submission]:
 
 
 class RecruitedMarket(Market):
-    """A local market and the service that recruits for it; ``names`` are the workers' names, the service's ids."""
+    """A local market and the service that recruits for it; ``names`` are the workers' names, the service's ids.
 
-    def __init__(self, market: Market, service: Prolific, names: Callable[[], Mapping[str, str]]) -> None:
+    Without a service (nobody gave the token) work can be collected, and nothing can be decided or paid.
+    """
+
+    def __init__(
+        self, market: Market, service: Prolific | None, names: Callable[[], Mapping[str, str]]
+    ) -> None:
         super().__init__(market.client, market.name, market.key, market.folder)
-        self._service, self._names = service, names
+        self._known_service, self._names = service, names
         self._approved: list[str] = []  # assignments that were approved through this client
+
+    @property
+    def _service(self) -> Prolific:
+        if self._known_service is None:
+            reason = "people from Prolific work on this market, and Prolific must be told what is decided"
+            raise RyptError(
+                f"{reason}: expected its API token (--token-file, or the variable PROLIFIC_TOKEN)"
+            )
+        return self._known_service
 
     def participants(self, batch: str) -> list[Participant]:
         """The submissions of a batch's study, each with the worker on the local market and that worker's work."""
+        if self._known_service is None:
+            return []
         workers = {name: worker for worker, name in self._workers.items()}
         people = []
         for each in self._submissions.get(batch, {}).values():

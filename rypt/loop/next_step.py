@@ -87,14 +87,14 @@ def _serve(s: "CampaignStatus", batch: "BatchStatus") -> NextStep | None:
     why = f"batch {batch.name} needs its market, in another window"
     if not batch.published:
         why += f"; to do without the batch, delete {batch.folder}"
-    return _step(why, "hits", "serve", str(s.market_folder), "-C", s.folder)
+    return _step(why, "hits", "serve", s.folder)
 
 
 def _publish(s: "CampaignStatus") -> NextStep | None:
     for batch in s.batches:
         if batch.state in ("made", "partly published"):
             why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
-            publish = _step(why, "hits", "publish", batch.folder, *s.market.options(s.folder))
+            publish = _step(why, "hits", "publish", batch.folder)
             return _serve(s, batch) or publish
     return None
 
@@ -105,12 +105,11 @@ def _collect(s: "CampaignStatus") -> NextStep | None:
         return None
     if (serve := _serve(s, batch)) is not None:
         return serve
-    market = s.market.options(s.folder)
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
-    collect = ["hits", "collect", batch.folder, "-C", s.folder, *market]
+    collect = ["hits", "collect", batch.folder]
     if s.market.endpoint is not None:
         return _step(why, *collect)
-    invite = ["hits", "invite", "NAME", *market]
+    invite = ["hits", "invite", "NAME", "--market", s.folder]
     if batch.answered:
         return _step(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
     return _step(

@@ -108,7 +108,7 @@ class Loop:
     @property
     def address(self) -> MarketAddress:
         if self.market.endpoint is not None:
-            return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
+            return MarketAddress(endpoint=self.market.endpoint)
         return MarketAddress(folder=self.market_folder)
 
     @property
@@ -262,10 +262,6 @@ class Loop:
     def _show(self, *arguments: object) -> None:
         self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
-    @property
-    def _at(self) -> list[str]:
-        return self.market.options(self.folder)
-
     def _price_of(self, batch: Path) -> Decimal:
         return price(batch, market=self.market.fees).total
 
@@ -286,7 +282,7 @@ class Loop:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
         limits = ["--select", settings.select, "--budget", self.left, "--limit", settings.labels]
-        options = [*self.market.options(self.folder), "--seed", settings.seed + number]
+        options = ["--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:
@@ -305,7 +301,7 @@ class Loop:
             done = f"{published} of {hits} hits were" if published else "nothing was"
             left = f"${self.left} of the budget are left"
             raise RyptError(f"{batch} costs ${cost}, and {left}: {done} published")
-        self._show("hits", "publish", batch, *self._at)
+        self._show("hits", "publish", batch)
         hits = self._at_market(lambda: publish(batch, self.address)).hits
         self.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": hits, "cost": str(cost)}
@@ -315,10 +311,10 @@ class Loop:
         batch, pause, before = self.batch(number), FIRST_PAUSE, -1
         wanted, settings = self._made(number)["assignments"], read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
-        self._show("hits", "collect", batch, "-C", self.folder, *self._at)
+        self._show("hits", "collect", batch)
         count = self._collected(batch)
         if count < wanted and self.market.endpoint is None:
-            invite = command_line(["hits", "invite", "NAME", *self._at])
+            invite = command_line(["hits", "invite", "NAME", "--market", self.folder])
             dashboard = dashboard_url(self.market_folder)
             self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
         while count < wanted and number != self._hurried and self._may_come(batch, ends, ask=count == before):
@@ -380,7 +376,7 @@ class Loop:
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
-        show = ["hits", "workers", "-C", self.folder, *self._at]
+        show = ["hits", "workers", "-C", self.folder]
         self._show(*show)
         reports = self._at_market(lambda: worker_reports(self.campaign))
         earlier = {w for result in self.journal.results("workers").values() for w in result["excluded"]}

@@ -62,7 +62,11 @@ def pilot_lines(campaign: Campaign) -> set[str]:
         links, tokens = candidate_links(candidate, tree), candidate.text.lower().split(" ")
         for constituent in tree.constituents:
             phrase = phrase_of(constituent.span, links, tokens)
-            if phrase is None or len(constituent.span) > 6 or not limits.allow(phrase):
+            if (
+                phrase is None
+                or len(constituent.span) > 6
+                or not limits.allow(len(phrase.positions), phrase.extent, phrase.gaps)
+            ):
                 continue
             positions = range(phrase.positions[0], phrase.positions[-1] + 1)
             words = " ".join(tokens[i] if i in phrase.positions else "[Skip]" for i in positions)

@@ -176,6 +176,13 @@ class MarketFile:
                     db.execute("ROLLBACK")
                 raise
 
+    def check(self) -> None:
+        """Refuse a damaged file; SQLite alone would find a damaged page only when it is read."""
+        with self._connection() as db:
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise MarketFileError(self.path, f"is damaged: {found}")
+
     def close(self) -> None:
         """Close the file; its write-ahead log is folded into it when the last user is gone."""
         with self._pool_lock:

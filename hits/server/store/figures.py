@@ -1,6 +1,7 @@
 """The market at one moment, for the dashboard: places of hits, submitted answers, workers, and the money so far."""
 
 import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -62,15 +63,15 @@ class FigureStore:
         with self.file.reading(now) as db:
             return Snapshot(
                 [dict(row) for row in db.execute(HITS, {"now": now})],
-                [_read_answers(dict(row)) for row in db.execute(ANSWERS, {"batch": None})],
+                _answers(db, None),
                 [Worker(*row) for row in db.execute(f"{WORKER_ROWS} ORDER BY number")],
                 {(worker, kind): dollars(money) for worker, kind, money in db.execute(MONEY)},
             )
 
-    def answers(self, batch: str, now: int) -> list[Record]:
+    def answers(self, now: int, batch: str) -> list[Record]:
         """The submitted assignments of a batch, in the order in which they were submitted."""
         with self.file.reading(now) as db:
-            return [_read_answers(dict(row)) for row in db.execute(ANSWERS, {"batch": batch})]
+            return _answers(db, batch)
 
     def count_open(self, now: int) -> int:
         """How many hits can be taken now."""
@@ -84,5 +85,6 @@ class FigureStore:
             return [tuple(row) for row in db.execute(STATES)]
 
 
-def _read_answers(row: Record) -> Record:
-    return row | {"fields": json.loads(row["fields"])}
+def _answers(db: sqlite3.Connection, batch: str | None) -> list[Record]:
+    rows = db.execute(ANSWERS, {"batch": batch})
+    return [dict(row) | {"fields": json.loads(row["fields"])} for row in rows]

@@ -148,15 +148,17 @@ class QualificationStore:
         with self.file.reading(0) as db:
             return find_type(db, kind)
 
-    def types(self, query: str = "", *, after: int = 0, limit: int = -1) -> list[Record]:
+    def types(
+        self, query: str = "", *, requestable: bool = False, after: int = 0, limit: int = -1
+    ) -> list[Record]:
         """The requester's own types whose name, description or keywords contain the query."""
         sql = """
-            SELECT * FROM qualification_types WHERE number > ?
+            SELECT * FROM qualification_types WHERE number > ? AND (Test IS NOT NULL OR AutoGranted OR NOT ?)
                 AND instr(lower(Name || char(10) || Description || char(10) || coalesce(Keywords, '')), lower(?))
             ORDER BY number LIMIT ?
         """
         with self.file.reading(0) as db:
-            return [read_type(row) for row in db.execute(sql, [after, query, limit])]
+            return [read_type(row) for row in db.execute(sql, [after, requestable, query, limit])]
 
     def give(self, kind: str, worker: str, value: int, now: int, *, notify: bool = False) -> None:
         """Give a worker a qualification, with a message if wanted."""

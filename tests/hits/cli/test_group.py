@@ -124,7 +124,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     )
     assert run(capsys, "hits", "workers", "-C", campaign, *at)[2] == ""
     assert run(capsys, "hits", "workers", "-C", campaign, "--bonus", "20%", *at, "--yes", "--json")[0] == 0
-    assert run(capsys, "hits", "expire", batch, *at)[1] == f"{size} hits expired\n"
+    assert run(capsys, "hits", "publish", batch, "--end", *at)[1] == f"{size} hits ended\n"
 
 
 def test_old_results_load(capsys, campaign, tmp_path):
@@ -143,7 +143,8 @@ def test_old_results_load(capsys, campaign, tmp_path):
     ("arguments", "code", "message"),
     [
         (["publish", "BATCH", "--market", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
-        (["publish", "BATCH", "--market", "mturk", "--token-file", "x"], 2, "for your own market"),
+        (["collect", "BATCH", "-C", "CAMPAIGN", "--token-file", "x"], 2, "rypt hits recruit"),
+        (["invite", "Ada", "--market", "mturk"], 2, "expected its folder"),
         (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
         (
             ["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"],
@@ -156,7 +157,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
             "expected SYSTEM=FILE",
         ),
         (["workers", "-C", "CAMPAIGN", "--bonus", "many"], 2, "expected a share such as 20%"),
-        (["invite"], 2, "expected names, or --bulk FILE"),
+        (["invite", "--revoke"], 2, "needs names"),
     ],
 )
 def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, message):

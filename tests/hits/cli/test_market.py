@@ -1,17 +1,19 @@
-"""``rypt hits`` beside the batch: who is invited, paid, blocked, and which endpoints spend money."""
+"""``rypt hits serve`` and ``invite``, and which market a command means."""
 
 import json
 import signal
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import run
-from store_lives import accept, make_hit
+from store_lives import make_hit
 
-from hits.market.client import SANDBOX, spends_money
-from hits.market.folder import open_access, read_access, remember_url
+from hits.cli.shared import find_market
+from hits.market.client import MarketAddress, market_address
+from hits.market.folder import change_access, open_access, read_access
 from hits.server.store import Store
 
 START = "from rypt.cli import main; main()"
@@ -40,22 +42,13 @@ def at(tmp_path):
             assert process.wait(timeout=180) == 0
 
 
-def done_assignment(at):
-    with Store(at / "market.db") as store:
-        hit = make_hit(store)
-        worker = store.people.invite("Ada", 0).worker.id
-        assignment = accept(store, worker, hit)
-        store.work.submit(assignment, worker, {"label_1": "YES"}, 9)
-    return worker, assignment
-
-
 def test_invitations_name_the_worker(capsys, at, tmp_path):
     (tmp_path / "names.csv").write_text("name,email\nAda,a@example.org\n\nBob,b@example.org\n")
     code, out, err = run(
         capsys, "hits", "invite", "Cem", "--bulk", tmp_path / "names.csv", "--market", at, "--country", "de"
     )
     assert code == 0
-    assert f"no work to give now; `rypt hits publish BATCH --market {at}` brings some" in err
+    assert "no work to give now; `rypt hits publish` brings some" in err
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[0] for row in rows] == ["Cem", "Ada", "Bob"]
     with Store(at / "market.db") as store:
@@ -69,7 +62,7 @@ def test_invitations_name_the_worker(capsys, at, tmp_path):
 def test_nothing_is_said_where_there_is_work(capsys, at):
     with Store(at / "market.db") as store:
         make_hit(store, LifetimeInSeconds=10**10)
-    assert run(capsys, "hits", "invite", "Ada", "--market", at)[2] == ""
+    assert "no work" not in run(capsys, "hits", "invite", "Ada", "--market", at)[2]
 
 
 @pytest.mark.parametrize(("options", "shared"), [([], False), (["--id-parameter", "participant"], True)])
@@ -111,16 +104,15 @@ def test_links_are_taken_back_by_name_or_id(capsys, at):
     assert valid == [False, False, True]
 
 
-def test_a_link_to_the_dashboard(capsys, at, tmp_path):
-    code, out, err = run(capsys, "hits", "dashboard", "--market", at)
-    assert (code, out.strip()) == (0, read_access(at).dashboard_url)
-    assert err == ""
+def test_the_link_to_the_dashboard_is_printed_and_a_stopped_market_named(capsys, at, tmp_path):
+    code, out, err = run(capsys, "hits", "invite", "--market", at)
+    assert (code, out, err) == (0, "", f"dashboard: {read_access(at).dashboard_url}\n")
     stopped = tmp_path / "stopped"
-    remember_url(stopped, open_access(stopped), "http://127.0.0.1:1/")
-    code, out, err = run(capsys, "hits", "dashboard", "--market", stopped)
-    assert (code, out.strip()) == (0, read_access(stopped).dashboard_url)
-    assert err == f"note: the market does not answer; `rypt hits serve {stopped}` serves it\n"
-    assert run(capsys, "hits", "dashboard", "--market", tmp_path / "typo")[0] == 1
+    open_access(stopped)
+    change_access(stopped, url="http://127.0.0.1:1/")
+    code, out, err = run(capsys, "hits", "invite", "--market", stopped)
+    assert f"dashboard: {read_access(stopped).dashboard_url}" in err
+    assert f"does not answer; `rypt hits serve {stopped}` serves it" in err
 
 
 def test_a_country_has_two_letters(capsys, at):
@@ -142,84 +134,45 @@ def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_bonus_is_whole_cents(capsys, at):
-    worker, assignment = done_assignment(at)
-    for amount in ("0.001", "0", "0.015", "-1", "NaN", "1e-3"):
-        code, out, err = run(
-            capsys,
-            "hits",
-            "bonus",
-            "--market",
-            at,
-            "--yes",
-            "--reason",
-            "x",
-            "--",
-            worker,
-            assignment,
-            amount,
-        )
-        assert code in (1, 2), amount
-        assert out == ""
-        assert "amount" in err
-    with Store(at / "market.db") as store:
-        assert store.work.bonuses(10) == []
-
-
-def test_bonus_block_and_unblock_say_what_was_done(capsys, at):
-    worker, assignment = done_assignment(at)
-    pay = ["hits", "bonus", worker, assignment, "1.5", "--market", at, "--yes", "--reason", "good work"]
-    assert run(capsys, *pay)[:2] == (0, f"$1.50 paid to {worker} for assignment {assignment}\n")
-    assert run(capsys, *pay)[:2] == (0, f"$1.50 was paid before to {worker} for assignment {assignment}\n")
-    assert run(capsys, "hits", "block", worker, "--market", at, "--reason", "x")[:2] == (
-        0,
-        f"{worker} is blocked\n",
-    )
-    with Store(at / "market.db") as store:
-        assert [bonus["BonusAmount"] for bonus in store.work.bonuses(10)] == ["1.50"]
-        assert store.people.find(worker).blocked == "x"
-    assert run(capsys, "hits", "unblock", worker, "--market", at)[:2] == (0, f"{worker} is not blocked\n")
-    with Store(at / "market.db") as store:
-        assert store.people.find(worker).blocked is None
-    code, out, err = run(capsys, "hits", "unblock", "A0", "--market", at)
-    assert (code, out) == (1, "")
-    assert "there is no worker A0" in err
-
-
 def test_a_second_server_of_a_folder_is_refused(capsys, at):
     url = json.loads((at / "market.json").read_text())["url"]
     code, out, err = run(capsys, "hits", "serve", at, "--port", "0")
     assert (code, out, err) == (1, "", f"rypt: {at}: this market is served already at {url}\n")
 
 
+def test_a_campaign_knows_its_market(capsys, at, tmp_path, monkeypatch):
+    """Named by its folder, around a batch, or around the current folder; else the market is the folder ``market``."""
+    campaign, batch = tmp_path / "c", tmp_path / "c" / "batches" / "1"
+    batch.mkdir(parents=True)
+    (campaign / "rypt.toml").write_text('[files]\nsource = "s"\n[market]\nfolder = "../market"\n')
+    ours = MarketAddress(folder=at)
+    assert market_address(campaign) == market_address(at) == ours
+    assert find_market(None, [str(batch)]) == find_market(str(campaign)) == ours
+    assert find_market(None).folder == Path("market")
+    monkeypatch.chdir(batch)
+    assert find_market(None) == ours
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "hits", "invite", "Ada", "--market", "c")[0] == 0
+    (campaign / "rypt.toml").write_text('[files]\nsource = "s"\n[market]\nendpoint = "http://127.0.0.1:1/"\n')
+    assert market_address(campaign) == MarketAddress(endpoint="http://127.0.0.1:1/")
+    for command in (["invite", "Ada", "--market", "c"], ["serve", "c"]):
+        assert run(capsys, "hits", *command)[:2] == (2, ""), command
+
+
 @pytest.mark.parametrize(
-    ("endpoint", "spends"),
+    ("place", "endpoint"),
     [
-        ("http://localhost:8000/", False),
-        ("http://127.0.0.1:8000", False),
-        ("http://127.8.9.1/", False),
-        ("http://[::1]:8000/", False),
-        (f"https://{SANDBOX}", False),
-        (f"https://{SANDBOX.upper()}/", False),
-        ("https://mturk-requester.us-east-1.amazonaws.com", True),
-        ("https://evil-sandbox.example", True),
-        (f"https://{SANDBOX}.example.org", True),
-        (f"https://{SANDBOX}@example.org", True),
-        ("https://example.org/sandbox", True),
-        ("https://localhost.example.org", True),
-        ("https://127.0.0.1.example.org", True),
-        ("https://example.org/?localhost", True),
-        ("http://[::1", True),
-        ("localhost", True),
-        ("", True),
+        ("mturk", "https://mturk-requester.us-east-1.amazonaws.com"),
+        ("mturk-sandbox", "https://mturk-requester-sandbox.us-east-1.amazonaws.com"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000/"),
     ],
 )
-def test_only_this_machine_and_the_sandbox_are_free(endpoint, spends):
-    assert spends_money(endpoint) is spends
+def test_other_markets_have_a_name_or_a_link(place, endpoint):
+    assert market_address(place) == MarketAddress(endpoint=endpoint)
 
 
 def test_a_damaged_market_is_named(capsys, at):
-    done_assignment(at)
+    run(capsys, "hits", "invite", *(f"worker {n}" for n in range(100)), "--market", at)
     with sqlite3.connect(at / "market.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()

@@ -9,15 +9,7 @@ from local_market import made_batch
 from prolific_server import served_prolific
 
 from hits.batch.folder import read_batch
-from hits.market.folder import (
-    BATCHES,
-    SharedTerms,
-    keep_batch,
-    open_access,
-    read_access,
-    remember_terms,
-    remember_url,
-)
+from hits.market.folder import BATCHES, change_access, keep_batch, open_access, read_access
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.recruit import RecruitingLog, pay_bonus, plan_study, recruit, set_state
 from rypt.text import RyptError
@@ -32,8 +24,8 @@ def service():
 @pytest.fixture
 def market(tmp_path):
     market = tmp_path / "market"
-    access = remember_url(market, open_access(market), "http://127.0.0.1:1/")
-    remember_terms(market, SharedTerms("PROLIFIC_PID", 3, access.completion_code))
+    open_access(market)
+    change_access(market, url="http://127.0.0.1:1/", hits_each=3)
     return market
 
 

@@ -119,7 +119,7 @@ def test_the_requesters_consent_is_shown_in_another_language_rather_than_not_at_
 
 
 def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path, batch):
-    """Without --batch, and after the batch folder has gone."""
+    """Also after the batch folder has gone."""
     folder = tmp_path / "market"
     start = "from rypt.cli import main; main()"
     command = [sys.executable, "-c", start, "hits", "serve", folder, "--port", "0", "--json"]
@@ -156,8 +156,8 @@ def test_batches_beside_the_market_wait_until_all_their_hits_are_published(tmp_p
         made_batch(tmp_path / folder, id=f"b{n}")
     size = len(read_batch(tmp_path / "two" / "mine").items)
     waiting = waiting_batches(market, {})
-    assert [str(each.folder.relative_to(tmp_path)) for each in waiting] == ["two/batches/1", "two/mine"]
-    assert [each.hits for each in waiting] == [size, size]
+    assert [str(folder.relative_to(tmp_path)) for folder, _, _ in waiting] == ["two/batches/1", "two/mine"]
+    assert [price.hits for _, _, price in waiting] == [size, size]
     assert len(waiting_batches(market, {"b0": size, "b1": size - 1})) == 1
     (tmp_path / "two" / "mine" / "batch.csv").write_text("broken")
     assert len(waiting_batches(market, {})) == 1

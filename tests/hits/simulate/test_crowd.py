@@ -21,14 +21,14 @@ from hits.batch.options import BatchOptions
 from hits.batch.systems import make_system_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
-from hits.market.folder import read_access, remember_url
+from hits.market.folder import change_access, read_access
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.csv_file import export_results, import_results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
-from hits.server.settings import ServeOptions, SharedLink
+from hits.server.settings import ServeOptions
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
@@ -53,14 +53,14 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 @contextmanager
-def served(folder, shared=SharedLink()):  # noqa: B008 — it is frozen
+def served(folder, options=None):
     """The whole application of a folder on a loopback port; the client of its market."""
-    app = make_app(folder, options=ServeOptions(shared=shared))
+    app = make_app(folder, options=options)
     with make_server("127.0.0.1", 0, app, server_class=Server, handler_class=Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            kept = remember_url(folder, read_access(folder), f"http://127.0.0.1:{server.server_port}/")
+            kept = change_access(folder, url=f"http://127.0.0.1:{server.server_port}/")
             yield connect(kept.url, kept.access_key, kept.secret_key, "local")
         finally:
             server.shutdown()
@@ -328,9 +328,11 @@ def test_another_seed_gives_other_answers(tmp_path, few):
 
 def test_by_the_shared_link(tmp_path, few):
     batch, lines = few
-    with served(tmp_path / "market", SharedLink(simulated=True)) as market:
+    with served(tmp_path / "market", ServeOptions(simulated=True)) as market:
         published(tmp_path, batch, market)
-        link = SharedLink().url(read_access(tmp_path / "market").url, read_access(tmp_path / "market"))
+        link = ServeOptions().shared_url(
+            read_access(tmp_path / "market").base, read_access(tmp_path / "market")
+        )
         assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
         assert all(name.startswith("simulated-") for name, _, _ in all_answers(tmp_path / "market"))
         with pytest.raises(RyptError, match="lets nobody in"):

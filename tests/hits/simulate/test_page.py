@@ -7,7 +7,7 @@ from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
 from hits.batch.page import fill, without_market_parts
 from hits.records import Kind
-from hits.server.safe_html import safe_page
+from hits.server.question import safe_page
 from hits.simulate.page import read_page
 from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key

@@ -37,7 +37,6 @@ weights = "moses.ini"
 timeout = 90
 [market]
 endpoint = "https://example.org"
-production = true
 wage = 15.50
 [loop]
 budget = "25.00"
@@ -48,9 +47,7 @@ exclude_bad = false
     assert settings.decoder == DecoderSettings(
         "moses -f {config} -n-best-list {nbest} 100", "moses.ini", timeout=90.0
     )
-    assert settings.market == MarketSettings(
-        endpoint="https://example.org", production=True, wage=Decimal("15.50")
-    )
+    assert settings.market == MarketSettings(endpoint="https://example.org", wage=Decimal("15.50"))
     assert settings.loop == LoopSettings(Decimal("25.00"), labels=50, exclude_bad=False)
     assert settings.scoring == Scoring()
 
@@ -75,7 +72,7 @@ exclude_bad = false
         ),
         (FILES + '[decoder]\ncommand = "my.module:"', r"expected {nbest} in the decoder's command"),
         (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
-        (FILES + "[market]\nproduction = 1", r"expected production in \[market\] as true or false, found 1"),
+        (FILES + "[market]\nseverity = 1", r"expected severity in \[market\] as true or false, found 1"),
         (FILES + '[market]\nwage = "-1"', r"as an amount of dollars such as \"25.00\", found '-1'"),
         (FILES + "[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
         (FILES + "[loop]\nlabels = true", r"expected labels in \[loop\] as a whole number, found True"),

@@ -9,7 +9,7 @@ from threading import Thread
 import click
 import pytest
 
-from hits.market.folder import open_access, remember_url
+from hits.market.folder import change_access, open_access
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop import next_step as next_steps
@@ -89,15 +89,9 @@ SECOND = replace(ANSWERED, name="2")
         (changed(NEW, candidates=0, decoder="d"), "rypt loop c --once"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (changed(NEW, to_ask=0, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (changed(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market https://example.org"),
-        (
-            changed(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
-            "rypt hits publish c/batches/1 --market https://example.org",
-        ),
-        (
-            changed(NEW, batches=[PUBLISHED]),
-            "rypt hits collect c/batches/1 -C c --market https://example.org",
-        ),
+        (changed(NEW, batches=[MADE]), "rypt hits publish c/batches/1"),
+        (changed(NEW, batches=[replace(MADE, published=3)], market=FAR), "rypt hits publish c/batches/1"),
+        (changed(NEW, batches=[PUBLISHED]), "rypt hits collect c/batches/1"),
         (
             changed(LABELLED, batches=[replace(PUBLISHED, over=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
@@ -145,23 +139,22 @@ def check(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")]
+    ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1")]
 )
 def test_a_local_market_must_be_served(tmp_path, batch, command):
     local = changed(NEW, market=MarketSettings(str(tmp_path)), batches=[batch])
-    assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"
+    assert next_step(local).command == "rypt hits serve c"
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        remember_url(tmp_path, open_access(tmp_path), f"http://127.0.0.1:{server.server_port}/")
+        open_access(tmp_path)
+        change_access(tmp_path, url=f"http://127.0.0.1:{server.server_port}/")
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         found = next_step(local)
         server.shutdown()
         thread.join()
-    assert found.command == f"rypt hits {command} --market {tmp_path}"
+    assert found.command == f"rypt hits {command}"
     check(found.command)
-    assert (
-        next_step(local).command == f"rypt hits serve {tmp_path} -C c"
-    )  # it was served, and is not any more
+    assert next_step(local).command == "rypt hits serve c"  # it was served, and is not any more
 
 
 @pytest.mark.parametrize(
@@ -184,8 +177,8 @@ def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
     local = replace(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
     step = next_step(local)
-    assert step.command == f"rypt hits invite NAME --market {tmp_path}"
-    assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --market {tmp_path}")
+    assert step.command == "rypt hits invite NAME --market c"
+    assert step.why.endswith("rypt hits collect c/batches/1")
 
 
 def test_what_is_left_when_the_best_were_written():

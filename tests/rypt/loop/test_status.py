@@ -115,7 +115,7 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     rypt("hits", "make", folder, "-o", folder / "batches" / "1", "--limit", "2", "--assignments", "2", "-q")
     (made,) = status(folder).batches
     assert (made.name, made.state, made.hits, made.assignments) == ("1", "made", 2, 4)
-    assert status(folder).next.command == f"rypt hits serve {folder}/market -C {folder}"
+    assert status(folder).next.command == f"rypt hits serve {folder}"
     batch = read_batch(folder / "batches" / "1")
     with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
         for item in batch.items:
@@ -123,10 +123,8 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
     found = campaign_status(Campaign.open(folder), now)
     assert found.batches[0].state == "published"
-    assert (
-        found.next.command == f"rypt hits serve {folder}/market -C {folder}"
-    )  # nothing is there to collect from
-    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
+    assert found.next.command == f"rypt hits serve {folder}"  # nothing is there to collect from
+    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits publish --end` does
     assert (
         campaign_status(Campaign.open(folder), now).batches[0].state == "published"
     )  # somebody may be at it

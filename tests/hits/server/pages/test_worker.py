@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from hits.batch.page import question_xml
 from hits.server.app import make_app
 from hits.server.pages.texts import PageTexts, bundled
-from hits.server.settings import ServeOptions, SharedLink
+from hits.server.settings import ServeOptions
 from hits.server.store import Store
 from rypt.text import RyptError
 
@@ -40,11 +40,9 @@ KEY = """<AnswerKey><Question><QuestionIdentifier>q1</QuestionIdentifier><Answer
 class World:
     """An application at a time that tests can change."""
 
-    def __init__(self, folder: Path, shared: SharedLink | None = None) -> None:
+    def __init__(self, folder: Path, options: ServeOptions | None = None) -> None:
         self.now = 1000
-        self.app: Flask = make_app(
-            folder, now=lambda: self.now, options=ServeOptions(shared=shared or SharedLink())
-        )
+        self.app: Flask = make_app(folder, now=lambda: self.now, options=options)
         self.store: Store = self.app.extensions["market"].store
 
     def publish(self, question: str = "", places: int = 1, **changes: Any) -> str:
@@ -359,7 +357,9 @@ def test_a_blocked_worker_gets_no_more(world: World) -> None:
 
 
 def test_the_shared_link_makes_or_finds_a_worker_and_ends_with_a_code(tmp_path: Path) -> None:
-    world = World(tmp_path, SharedLink(hits=2, completion_url="https://recruit.example/done?cc={code}"))
+    world = World(
+        tmp_path, ServeOptions(hits_each=2, completion_url="https://recruit.example/done?cc={code}")
+    )
     settings = world.app.extensions["market"].access
     for _ in range(3):
         world.publish(places=3)
@@ -435,7 +435,7 @@ def test_a_qualification_test_has_a_pass_mark_and_two_tries(world: World) -> Non
 
 def test_nobody_becomes_a_simulated_worker_by_a_chosen_id(tmp_path: Path) -> None:
     for simulated, status in ((False, 400), (True, 303)):
-        world = World(tmp_path / f"{simulated}", SharedLink(simulated=simulated))
+        world = World(tmp_path / f"{simulated}", ServeOptions(simulated=simulated))
         key = world.app.extensions["market"].access.join_key
         response = world.app.test_client().get(f"/join/{key}?PROLIFIC_PID=simulated-1")
         assert response.status_code == status
@@ -443,12 +443,15 @@ def test_nobody_becomes_a_simulated_worker_by_a_chosen_id(tmp_path: Path) -> Non
 
 
 def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
-    shared = SharedLink(
-        ("sona_id",), hits=1, completion_code="DONE-7", completion_url="https://sona.example/?c={code}"
+    shared = ServeOptions(
+        parameters=("sona_id",),
+        hits_each=1,
+        completion_code="DONE-7",
+        completion_url="https://sona.example/?c={code}",
     )
     world = World(tmp_path, shared)
     access = world.app.extensions["market"].access
-    assert shared.url("http://h/", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
+    assert shared.shared_url("http://h", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
     person = Person(world.app.test_client())
     assert person.client.get(f"/join/{access.join_key}?PROLIFIC_PID=7").status_code == 400
     assert person.client.get(f"/join/{access.join_key}?sona_id=7").status_code == 303
@@ -465,7 +468,7 @@ def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
 )
 def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RyptError, match="expected"):
-        SharedLink(**wrong)
+        ServeOptions(**wrong)
 
 
 def test_a_batch_is_one_card_whatever_its_hits_pay(world: World) -> None:
