@@ -115,7 +115,7 @@ def truth_of(lines, tmp_path):
 
 def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    options = BatchOptions(limit=9, severity=True)
+    options = BatchOptions(limit=60, severity=True)
     batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options)
     truth = truth_of(even_truth(batch, campaign.segments), tmp_path)
     with served(tmp_path / "market") as market:
@@ -179,7 +179,7 @@ def test_accurate_workers_give_the_labels_back(tmp_path, labels, unjudged_campai
 
 def test_a_database_is_truth_too(tmp_path, demo_campaign, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=15, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=120, controls=0))
     with Campaign.open(demo_campaign).database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         truth = read_truth(db.path)
