@@ -40,8 +40,13 @@ main()
 def command_line(arguments: Sequence[str]) -> str:
     """A command of rypt as a person types it.
 
-    >>> command_line(["tune", "my campaign"])
-    "rypt tune 'my campaign'"
+    <<<<<<< HEAD
+        >>> command_line(["score", "my campaign"])
+        "rypt score 'my campaign'"
+    =======
+        >>> command_line(["tune", "my campaign"])
+        "rypt tune 'my campaign'"
+    >>>>>>> origin/main
     """
     return shlex.join(["rypt", *arguments])
 

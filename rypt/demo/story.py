@@ -189,7 +189,7 @@ class Demo:
             exclude_bad=not self._person_judges,  # a person who only looks around is not excluded
         )
         campaign = replace(campaign, settings=replace(campaign.settings, loop=limits))
-        return Loop(campaign, poll=1.0, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
+        return Loop(campaign, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
 
     def _run_loop(self) -> None:
         self._begin("the loop: decode, ask, tune to RYPT, again")

@@ -8,6 +8,7 @@ and ends the same. The conditions to stop are checked after each decoding, so th
 and can be compared with the earlier ones.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from hits.batch.folder import read_batch
 from hits.batch.make import price
 from hits.market.client import MarketAddress
 from hits.market.collect import collect
-from hits.market.ledger import published_hits
+from hits.market.ledger import ledgers, published_hits
 from hits.market.publish import expire, opened_batch, publish
 from hits.market.served import command_line, dashboard_url, is_served, serving
 from hits.market.status import batch_status, collection_status
@@ -32,9 +33,9 @@ from mert.solve import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer, score
-from rypt.loop.batch import NOTHING, affordable_batch, count_questions, published_by_hand
+from rypt.loop.batch import NOTHING, affordable_batch, count_questions
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.report import LoopReport, best_iteration, rows, signature
+from rypt.loop.report import LoopReport, best_iteration, iterations, signature
 from rypt.options import money
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.text import PathLike, RyptError, plural
@@ -45,7 +46,7 @@ BUDGET = "budget"  # the budget of a campaign whose settings have none, recorded
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
 ASKING = ("publish", "collect", "workers")  # only where a batch was made
 SIGNIFICANT = 0.05
-FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two checks of the market, and how they grow
+FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.5, 60.0  # seconds between two checks of the market
 
 
 def known_budget(campaign: Campaign) -> Decimal | None:
@@ -61,11 +62,9 @@ class Loop:
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
-    if it is killed, run it again to resume it. Parameters that are not given come from the campaign's ``rypt.toml``.
-
-    ``budget`` is the maximum total cost in dollars, ``poll`` the maximum time in seconds between two checks of the
-    market. ``go_on`` does not wait for missing answers to the batch that is on the market now. ``tell`` is called with
-    progress messages, ``pause`` to wait for seconds, and ``now`` for the time.
+    if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``, but for ``budget``,
+    the maximum total cost in dollars, and ``max_iterations``, where they are given. ``tell`` is called with progress
+    messages, ``pause`` to wait for seconds, and ``now`` for the time.
 
         loop = rypt.loop.Loop("campaign", budget="25.00")
         loop.run(serve=True)                        # also serves the local market while the loop runs
@@ -78,9 +77,6 @@ class Loop:
         *,
         budget: Decimal | str | None = None,
         max_iterations: int | None = None,
-        poll: float = 60.0,
-        threads: int = 1,
-        go_on: bool = False,
         tell: Callable[[str], None] = lambda text: None,
         pause: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.time,
@@ -94,11 +90,8 @@ class Loop:
         self.folder = str(opened.folder)
         self.market = opened.settings.market
         self.market_folder = opened.path(self.market.folder)  # where it is a local one
-        self.tell, self.journal = tell, Journal(opened.path(JOURNAL))
-        self._poll, self._threads, self._go_on = poll, threads, go_on
-        self._pause, self._now = pause, now
-        self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
-        self._hurried = 0  # the iteration whose missing answers are not waited for
+        self.journal = Journal(opened.path(JOURNAL))
+        self.tell, self._pause, self._now = tell, pause, now
 
     @property
     def campaign(self) -> Campaign:
@@ -121,12 +114,11 @@ class Loop:
     def spent(self) -> Decimal:
         """What all published batches cost, also those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
-        by_hand = published_by_hand(self.campaign, {*published, self.iteration})
-        for batch in by_hand:
-            if batch not in self._prices:
-                self._prices[batch] = self._price_of(batch)
+        ours = {str(number) for number in (*published, self.iteration)}
+        folders = sorted(self.campaign.path("batches").glob("[!.]*"))
+        by_hand = [folder for folder in folders if folder.name not in ours and ledgers(folder)]
         costs = [Decimal(result["cost"]) for result in published.values()]
-        return sum([*costs, *(self._prices[batch] for batch in by_hand)], Decimal(0))
+        return sum([*costs, *map(self._price_of, by_hand)], Decimal(0))
 
     @property
     def left(self) -> Decimal:
@@ -149,33 +141,27 @@ class Loop:
         """The list that an iteration decoded."""
         return self.campaign.path(f"lists/{number}.nbest.gz")
 
-    def run(self, *, serve: bool = False, port: int | None = None) -> str:
+    def run(self, *, serve: bool = False) -> str:
         """Run until there is a reason to stop, and return it; ``serve`` also serves the local market meanwhile."""
         if serve and self.market.endpoint is not None:
             raise RyptError(
                 f"only a local market can be served, and this campaign's is {self.market.endpoint}"
             )
         serves = serve and self.stopped() is None
-        with serving(self.market_folder, port) if serves else nullcontext() as market, self.journal.opened():
+        with serving(self.market_folder) if serves else nullcontext() as market, self.journal.opened():
             if market is not None:
                 self.tell(f"market at {market.url}")
-            self._record_budget()
-            self._hurried = self.iteration if self._go_on and self.pending() == "collect" else 0
+            budget = {"budget": str(self.budget)}  # kept, so that it need not be given again to resume
+            if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
+                self._record(0, BUDGET, budget)
             while (reason := self.stopped()) is None:
                 step = self.pending()
                 result = getattr(self, f"_{step}")(self.iteration)
-                number = result["iteration"] if step == "decode" else self.iteration
-                self._record(number, step, result)
+                self._record(result["iteration"] if step == "decode" else self.iteration, step, result)
             return reason
 
     def _record(self, number: int, step: str, result: Mapping[str, Any]) -> None:
         self.journal.add(Entry(number, step, int(self._now()), result))
-
-    def _record_budget(self) -> None:
-        """Record a budget that the settings do not have, so that it need not be given again to resume."""
-        budget = {"budget": str(self.budget)}
-        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
-            self._record(0, BUDGET, budget)
 
     def stopped(self) -> str | None:
         number, tuned = self.iteration, self.journal.results("tune")
@@ -226,7 +212,7 @@ class Loop:
             what = f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')}"
             return f"make and publish a batch of {what} for ${made['cost']}; {spent}"
         if step in ("publish", "collect"):
-            made = self._made(self.iteration)
+            made = dict(self.journal.result(self.iteration, "make") or {})
             done = "publish" if step == "publish" else "wait for the answers to"
             return f"{done} {self.batch(self.iteration)}: {plural(made['hits'], 'hit')} for ${made['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
@@ -242,7 +228,7 @@ class Loop:
             weights=self.best_weights(scores),
             simulated=simulated,
             signature=signature(self.journal),
-            iterations=rows(self.journal, scores),
+            iterations=iterations(self.journal, scores),
         )
 
     def scores(self) -> dict[int, ScoreReport]:
@@ -264,10 +250,6 @@ class Loop:
 
     def _price_of(self, batch: Path) -> Decimal:
         return price(batch, market=self.market.fees).total
-
-    def _made(self, number: int) -> dict[str, Any]:
-        """What the batch of an iteration is; empty before it is made."""
-        return dict(self.journal.result(number, "make") or {})
 
     def _decode(self, number: int) -> dict[str, Any]:
         self._show("loop", self.folder, "--once")
@@ -295,7 +277,7 @@ class Loop:
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost, hits = self._price_of(batch), self._made(number)["hits"]
+        cost, hits = self._price_of(batch), (self.journal.result(number, "make") or {})["hits"]
         published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < hits:
             done = f"{published} of {hits} hits were" if published else "nothing was"
@@ -309,7 +291,8 @@ class Loop:
     def _collect(self, number: int) -> dict[str, Any]:
         """Poll at growing intervals until all answers came or no more can come."""
         batch, pause, before = self.batch(number), FIRST_PAUSE, -1
-        wanted, settings = self._made(number)["assignments"], read_batch(batch).settings
+        wanted = (self.journal.result(number, "make") or {})["assignments"]
+        settings = read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
         self._show("hits", "collect", batch)
         count = self._collected(batch)
@@ -317,12 +300,12 @@ class Loop:
             invite = command_line(["hits", "invite", "NAME", "--market", self.folder])
             dashboard = dashboard_url(self.market_folder)
             self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
-        while count < wanted and number != self._hurried and self._may_come(batch, ends, ask=count == before):
+        while count < wanted and self._may_come(batch, ends, ask=count == before):
             if count != before:
                 self.tell(f"{count} of {wanted} answers so far; checking every few seconds")
                 before = count
             self._pause(pause)
-            pause = self._longer(pause)
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
             count = self._collected(batch)
         if count < wanted:
             self.tell(f"going on without {wanted - count} of {wanted} assignments")
@@ -332,9 +315,6 @@ class Loop:
             what = plural(unread, "unreadable assignment")
             self.tell(f"{what} left out of the results: unpaid, please review")
         return {"assignments": count, "missing": max(0, wanted - count)}
-
-    def _longer(self, pause: float) -> float:
-        return min(pause * GROWTH, max(self._poll, FIRST_PAUSE))
 
     def _may_come(self, batch: Path, ends: int, *, ask: bool) -> bool:
         """Whether an answer can still come; with ``ask`` ask the market, because hits may have been expired."""
@@ -353,26 +333,23 @@ class Loop:
         return count
 
     def _at_market(self, step: Callable[[], T]) -> T:
-        """Run a step that needs the market; if the market becomes unreachable, wait and repeat the step."""
+        """Run a step that needs the market; while that cannot be reached, wait and repeat the step."""
+        pause = FIRST_PAUSE
         while True:
-            self._wait_for_market()
             try:
-                return step()
+                if self._is_served():
+                    return step()
             except RyptError:
                 if self._is_served():
                     raise
-
-    def _is_served(self) -> bool:
-        return self.market.endpoint is not None or is_served(self.market_folder)
-
-    def _wait_for_market(self) -> None:
-        pause = FIRST_PAUSE
-        while not self._is_served():
             if pause == FIRST_PAUSE:
                 serve = command_line(["hits", "serve", str(self.market_folder)])
                 self.tell(f"the market in {self.market_folder} is not served; this waits for: {serve}")
             self._pause(pause)
-            pause = self._longer(pause)
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
+
+    def _is_served(self) -> bool:
+        return self.market.endpoint is not None or is_served(self.market_folder)
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
@@ -413,7 +390,7 @@ class Loop:
         """New weights from all lists so far; weights that were decoded with already are not replaced."""
         weights, output = self.weights(number), self.weights(number + 1)
         decoded = self.list_file(number + 1).exists()
-        search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=self._threads)
+        search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=os.cpu_count() or 1)
         options = ["--metric", "rypt", "--weights", weights]
         numbers = ["--seed", search.seed, "--threads", search.threads]
         self._show("tune", self.folder, *options, *numbers, *([] if decoded else ["-o", output]))

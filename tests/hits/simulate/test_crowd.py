@@ -115,7 +115,7 @@ def truth_of(lines, tmp_path):
 
 def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    options = BatchOptions(limit=60, severity=True)
+    options = BatchOptions(limit=300, severity=True)
     batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options)
     truth = truth_of(even_truth(batch, campaign.segments), tmp_path)
     with served(tmp_path / "market") as market:
@@ -252,7 +252,7 @@ def test_accuracy_and_doubt_are_as_told(tmp_path, labels):
 
 def test_spammers_are_found(tmp_path, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), BatchOptions(limit=14))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), BatchOptions(limit=120))
     crew = Crew(workers=5, accuracy=0.95, spam=0.4)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)

@@ -47,8 +47,10 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
         crew = ["--workers", "4", "--accuracy", "1", "--spam", "0.25", "--not-sure", "0"]
         main(["simulate", "--market", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
 
+    with served(campaign / "market"):
+        pass  # so that the market has a port of its own
     picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
-    options = ["--serve", "--port", "0", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
+    options = ["--serve", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
     with started(campaign, *map(str, options)) as process:
         code, out = watch(process, campaign, work=simulate)
     assert code == 0
@@ -143,7 +145,7 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
     ("options", "code", "message"),
     [
         (["--budget", "much"], 2, "expected an amount of money such as 25.00, got 'much'"),
-        (["--port", "1"], 2, "--port needs --serve"),
+        (["--once", "--serve"], 2, "--once cannot be combined with other options"),
         (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
         (["-o", "nowhere/w"], 1, "its folder does not exist"),
         (["-o", "-"], 2, "not standard output"),
@@ -156,21 +158,11 @@ def test_mistakes(capsys, tmp_path, monkeypatch, options, code, message):
     assert message in err
 
 
-def test_a_port_that_is_taken_is_told(capsys, tmp_path):
-    campaign = make_campaign(tmp_path / "campaign")
-    with served(tmp_path / "other") as info:
-        port = info["url"].rstrip("/").rpartition(":")[2]
-        code, _, err = run(capsys, "loop", campaign, "--yes", "--serve", "--port", port)
-    assert code == 1
-    assert (
-        f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
-    )
-    assert "(--port takes another port)" in err
-
-
 def test_a_killed_loop_takes_its_market_with_it(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
-    with started(campaign, "--serve", "--port", "0") as process:
+    with served(campaign / "market"):
+        pass  # so that the market has a port of its own
+    with started(campaign, "--serve") as process:
         assert watch(process, campaign, "waiting for workers")[0] == -signal.SIGKILL
     for _ in range(100):
         if not is_served(campaign / "market"):

@@ -10,21 +10,23 @@ import click
 import pytest
 
 from hits.market.folder import change_access, open_access
-from rypt.campaign.settings import LoopSettings, MarketSettings
+from rypt.campaign.settings import CampaignSettings, Files, LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop import next_step as next_steps
 from rypt.loop.next_step import first_step, next_step
-from rypt.loop.status import BatchStatus, CampaignStatus, Compared, Labels, People, Progress, Spent, Texts
+from rypt.loop.status import CampaignBatch, CampaignStatus, Compared, Labels, People, Situation, Spent, Texts
 
-MADE = BatchStatus("c/batches/1", "1", "label", 10, 0, 20, 0)
+MADE = CampaignBatch("c/batches/1", "1", "label", 10, 0, 20, 0)
 PUBLISHED = replace(MADE, published=10, answered=5)
 ANSWERED = replace(PUBLISHED, answered=20)
 FAR = MarketSettings(endpoint="https://example.org")
-PARTS = {"progress": Progress, "texts": Texts, "labels": Labels, "people": People}
+PARTS = {"situation": Situation, "texts": Texts, "labels": Labels, "people": People}
 
 
 def changed(status, **changes):
     """A status with other values, of its parts, too; ``compared`` are names of systems."""
+    if "market" in changes:
+        changes["settings"] = replace(status.situation.settings, market=changes.pop("market"))
     if "compared" in changes:
         changes["compared"] = Compared(20, 5, 0, changes["compared"])
     for name, part in PARTS.items():
@@ -44,9 +46,12 @@ LABELLED = CampaignStatus(
     spent=Spent(*[Decimal(0)] * 5),
     batches=[],
     notes=[],
-    market=FAR,
-    loop=LoopSettings(labels=40),
-    progress=Progress(to_ask=5, distinguished=1.0, features=True),
+    situation=Situation(
+        settings=CampaignSettings(Files("s"), market=FAR, loop=LoopSettings(labels=40)),
+        to_ask=5,
+        distinguished=1.0,
+        features=True,
+    ),
 )
 NEW = changed(LABELLED, judgments=0)
 SYSTEMS = changed(NEW, outputs=("A", "B"), features=False)
@@ -175,7 +180,7 @@ def test_states_of_batches(batch, state):
 
 def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
-    local = replace(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
+    local = changed(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
     step = next_step(local)
     assert step.command == "rypt hits invite NAME --market c"
     assert step.why.endswith("rypt hits collect c/batches/1")

@@ -1,0 +1,1 @@
+"""The commands ``rypt tune`` and ``rypt moses-tools``: parse, call, print."""
