@@ -38,7 +38,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     assert first == expected
     assert (campaign / "weights" / "1.weights").read_text() == loop_decoder.START
     (tmp_path / "other").write_text(OTHER)
-    second = decoded(capsys, campaign, tmp_path / "other")
+    second = decoded(capsys, campaign, "--weights", tmp_path / "other")
     assert (second["iteration"], second["already"]) == (2, False)
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz", "lists/2.nbest.gz"]
     texts = [{c.text for c in candidates} for _, candidates in Campaign.open(campaign).lists()]
@@ -46,8 +46,8 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     assert second["all_candidates"] == len(texts[0] | texts[1]) == len(Campaign.open(campaign).candidates)
     # what was used for decoding before is not decoded with again
     before = {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()}
-    for weights in (None, tmp_path / "other"):
-        assert decoded(capsys, campaign, weights) == {**second, "already": True}
+    for options in ([], ["--weights", tmp_path / "other"]):
+        assert decoded(capsys, campaign, *options) == {**second, "already": True}
     assert {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()} == before
     _, out, err = run(capsys, "loop", campaign, "--once")
     assert (
@@ -78,8 +78,6 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
         command,
         "--weights",
         texts / "start.weights",
-        "--timeout",
-        60,
         "--budget",
         "2.50",
         "--wage",
@@ -98,7 +96,7 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     settings = Campaign.open(tmp_path / "campaign").settings
     assert (settings.decoder.folder, settings.decoder.weights) == ("../here", "../texts/start.weights")
     assert (settings.market.folder, settings.market.wage, settings.market.assignments) == ("../people", 15, 2)
-    assert (str(settings.loop.budget), settings.loop.labels, settings.decoder.timeout) == ("2.50", 30, 60.0)
+    assert (str(settings.loop.budget), settings.loop.labels) == ("2.50", 30)
     monkeypatch.chdir(tmp_path)
     assert decoded(capsys, "campaign")["candidates"] == 30
     assert (tmp_path / "campaign" / "weights" / "1.log").read_text() == "hi\n"
@@ -241,7 +239,7 @@ def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):
     assert (code, f"`rypt loop {campaign} --once` makes one" in err) == (1, True)
     decoded(capsys, campaign)
     (tmp_path / "other").write_text(OTHER)
-    decoded(capsys, campaign, tmp_path / "other")
+    decoded(capsys, campaign, "--weights", tmp_path / "other")
     plain = json.loads(run(capsys, "tune", campaign, "--restarts", "1", "--json", "-q")[1])
     said = json.loads(
         run(

@@ -266,7 +266,7 @@ def test_human_translations_in_a_campaign_of_ratings_are_never_picked(capsys, tm
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, "import", "mqm", path, "-C", "small", "--reference", "ref")[0] == 0
+    assert run(capsys, "import", path, "-C", "small", "--reference", "ref")[0] == 0
     options = ["scores", "small", "--hold-out", "rater", "--metrics", "rypt,bleu", "--plot", "p.svg"]
     out = compare(capsys, *options)
     assert out.startswith(
@@ -316,7 +316,7 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     with open("scores.csv", "w", newline="") as stream:
         csv.writer(stream).writerows(rows)
     options = ["scores.csv", "--batches", "batches.json", "--languages", "deu-eng", "--reference", "refA"]
-    code, out, err = run(capsys, "import", "esa", *options, "-C", "c")
+    code, out, err = run(capsys, "import", *options, "-C", "c")
     assert code == 0, err
     assert "from 8 of 8 ratings (1 rater, 4 systems)" in out
     out = compare(capsys, "scores", "c", "--splits", 2)
