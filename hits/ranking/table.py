@@ -50,7 +50,8 @@ def as_table(ranking: RankedGroup, style: str = "text", facts: Sequence[str] = (
     """
     check_option("table", style, TABLES)
     title, line, between = FRAMES[style]
-    clean: Callable[[str], str] = {"html": escape, "markdown": _escape_pipe}.get(style, str)
+    escapes: dict[str, Callable[[str], str]] = {"html": escape, "markdown": _escape_pipe}
+    clean = escapes.get(style, str)
     above = [title.format(clean(ranking.title))] if ranking.title else []
     below = [line.format(clean(text)) for text in (*facts, *verdict(ranking), ranking.signature)]
     return between.join([*above, _table(ranking, style), *below])

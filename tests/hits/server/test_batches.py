@@ -17,7 +17,7 @@ from local_market import local_market
 from store_lives import available
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind
@@ -41,7 +41,7 @@ def made_batch(folder: Path, interface: str = "de", id: str = "b1"):
     )
     references = {s.id: f"reference {s.id}" for s in segments}
     write_batch(
-        folder, make_comparison_batch(segments, outputs, settings, references=references, control_share=0.5)
+        folder, make_system_batch(segments, outputs, settings, references=references, control_share=0.5)
     )
     return read_batch(folder)
 
