@@ -27,7 +27,7 @@ from hits.ranking.models.bradley_terry import BradleyTerry
 from hits.ranking.models.heuristics import WinRatio, expected_wins
 from hits.ranking.models.hopkins_may import HopkinsMay
 from hits.ranking.models.trueskill import IN_ORDER, TrueSkill, make_games, play_all
-from hits.ranking.readers.files import read_comparisons, sampled
+from hits.ranking.readers.files import ComparisonFiles
 
 GAMES = 25_000
 TRAIN = "wmt13.French-English.train.csv.gz"
@@ -200,7 +200,7 @@ def bradley_terry(least: Timer) -> None:
 def solver(folder: Path, least: Timer) -> None:
     model = read_model("mfas")
     for name in ("wmt10.German-English", "wmt10.French-English"):
-        data = read_comparisons([folder / name])
+        data = ComparisonFiles((folder / name,)).read()
         cost = model.fit(data, np.random.default_rng(1)).extra["cost"]
         spent = least(lambda data=data: model.fit(data, np.random.default_rng(1)))
         what = f"exact ranking, {name}, {len(data.systems)} systems, cost {cost}"
@@ -215,10 +215,10 @@ def main() -> None:
     if not ONE_THREAD.items() <= os.environ.items():  # threads that wait for work would be counted, too
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
     least = timer(given.repeats)
-    data = read_comparisons([given.folder / TRAIN])
-    reading = least(lambda: read_comparisons([given.folder / TRAIN]))
+    data = ComparisonFiles((given.folder / TRAIN,)).read()
+    reading = least(lambda: ComparisonFiles((given.folder / TRAIN,)).read())
     rng = np.random.default_rng(1)
-    part = sampled(data, GAMES, rng).shuffled(rng)
+    part = data.take(rng.choice(len(data), GAMES, replace=False)).shuffled(rng)
     decisive = data.take(np.flatnonzero(data.outcome != 0))
     print(f"{'':58} {'ours':>16} {'other':>26} {'ratio':>10}")
     one_pass(part, least)

@@ -226,11 +226,11 @@ def _tuned(
         **{name: given[name] for name in ("algorithm", "aim", "restarts", "seed", "threads", "replicates")}
     )
     if given["zmert"] is not None:
-        from mert.zmert.program import tune_zmert
+        from mert.zmert.program import read_zmert
 
         folder = given["folder"] if _is_given(click.get_current_context(), "folder") else None
         now = int(time.time() * 1000)
-        return tune_zmert(given["zmert"], search, now=now, folder=folder, progress=progress)
+        return read_zmert(given["zmert"], search, now=now, folder=folder).run(progress)
     common: dict[str, Any] = {
         **{name: given[name] for name in ("metric", "references", "source", "weights", "campaign")},
         "search": search,

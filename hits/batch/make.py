@@ -17,7 +17,7 @@ from hits.batch.systems import Outputs, make_comparison_batch, make_ranking_batc
 from hits.payment import MIN_WAGE, Price, fair_rule, fees_of
 from hits.payment import price as batch_price
 from hits.ranking.data import comparisons_of
-from hits.ranking.readers.files import only_part, read_parts
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.select import select_matches
 from hits.records import Batch, BatchSettings, Kind
@@ -179,7 +179,7 @@ def _compared_by_scores(paths: Sequence[PathLike], segments: Collection[str]) ->
     """The comparisons that files of segment scores make; segments have the campaign's names where it has them."""
     if not paths:
         return []
-    part = only_part(read_parts(paths))
+    part = ComparisonFiles(tuple(paths)).part()
     if not isinstance(part.data, SegmentScores):
         raise RyptError(f"{', '.join(part.paths)}: expected segment scores, found comparisons")
     compared = part.data.comparisons()

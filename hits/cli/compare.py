@@ -237,7 +237,7 @@ def scores(
 ) -> None:
     """Judge metrics' picks by human scores of systems or raters whose judgments are held out.
 
-    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. `rypt import mqm|esa` makes one of a
+    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. `rypt import` makes one of a
     public file of ratings, whose human translations are never picked.
     """
     from hits.compare.scores import HeldOutScores, compare_by_scores

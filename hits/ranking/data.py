@@ -139,25 +139,30 @@ class Names:
 
 
 def comparisons_of(
-    records: Iterable[tuple[str, str, str, int, str]], systems: Sequence[str] | None = None
+    records: Iterable[tuple[str, str, str, int, str]],
+    systems: Sequence[str] | None = None,
+    *,
+    rows: Iterable[str] | None = None,
 ) -> Comparisons:
     """Comparisons from (segment, system a, system b, outcome, worker); systems are sorted by name unless given.
 
-    >>> found = comparisons_of([("s1", "uedin", "cu", 1, "w1"), ("s2", "cu", "uedin", 0, "w1")])
-    >>> found.systems, found.a.tolist(), found.outcome.tolist()
+    ``rows`` has a name for each record: those of the same name come from one judgment of several systems.
+
+    >>> pairs = comparisons_of([("s1", "uedin", "cu", 1, "w1"), ("s2", "cu", "uedin", 0, "w1")])
+    >>> pairs.systems, pairs.a.tolist(), pairs.outcome.tolist()
     (('cu', 'uedin'), [1, 0], [1, 0])
     """
-    rows = list(records)
-    for _, _, _, outcome, _ in rows:
+    items = list(records)
+    for _, _, _, outcome, _ in items:
         if outcome not in (BETTER, EQUAL, WORSE):
             raise RyptError(f"expected an outcome 1, 0 or -1, found {outcome!r}")
-    names = tuple(systems) if systems is not None else tuple(sorted({name for r in rows for name in r[1:3]}))
+    names = tuple(systems) if systems is not None else tuple(sorted({name for r in items for name in r[1:3]}))
     place = {name: i for i, name in enumerate(names)}
-    segments, workers = Names(), Names()
+    segments, workers, row_names = Names(), Names(), Names()
     try:
         values = [
             (place[a], place[b], outcome, segments.number(segment), workers.number(worker))
-            for segment, a, b, outcome, worker in rows
+            for segment, a, b, outcome, worker in items
         ]
     except KeyError as error:
         raise RyptError(f"expected one of the systems {', '.join(names)}, found {error.args[0]!r}") from None
@@ -167,7 +172,11 @@ def comparisons_of(
         a=columns[0],
         b=columns[1],
         outcome=columns[2].astype(np.int8),
-        row=np.arange(len(rows), dtype=np.int32),
+        row=(
+            np.arange(len(items), dtype=np.int32)
+            if rows is None
+            else np.array([row_names.number(row) for row in rows], np.int32)
+        ),
         segment=columns[3],
         worker=columns[4],
         segments=segments.names(),

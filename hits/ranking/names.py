@@ -1,4 +1,4 @@
-"""The names of models, file formats and ways, without loading any of them."""
+"""The names of models and methods, without loading any of them."""
 
 from importlib.metadata import entry_points
 
@@ -33,21 +33,6 @@ BASELINES = (
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
-FORMATS = (
-    "pairs",
-    "scores",
-    "appraise",
-    "mqm",
-    "pearmut",
-    "csv",
-    "xml",
-    "counts",
-    "tournament",
-    "judgments",
-    "jsonl",
-    "database",
-)
-NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 TABLES = ("text", "markdown", "latex", "html")
 CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
 SCORE_CONFIDENCES = (
@@ -65,7 +50,6 @@ AVERAGES = (
     "document",
     "domain",
 )  # what a mean is over: segments, or means of documents or domains
-WITHIN = ("segment", "rater")  # what scores are compared within
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 
 

@@ -6,7 +6,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,83 +15,18 @@ import numpy as np
 from hits.ranking.confidence import has_posterior
 from hits.ranking.data import Comparisons
 from hits.ranking.model import RankingModel, read_model
-from hits.ranking.names import MEAN, TABLES
+from hits.ranking.names import MEAN
 from hits.ranking.output import write_output
-from hits.ranking.readers.files import DataPart, Filters, only_part, read_parts
+from hits.ranking.readers.files import ComparisonFiles, DataPart
 from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.mean import rank_by_mean, read_average
-from hits.ranking.table import as_html, as_json, as_latex, as_markdown, as_text, verdict
-from rypt.options import Options, check_option
+from hits.ranking.table import as_json, as_table
+from rypt.options import Options
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError, plural
 
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreUse:
-    """How segment scores are used: as they are, or standardised by rater; and how they become comparisons.
-
-    ``better`` says whether higher or lower scores are better where a file does not. Scores that differ by at most
-    ``tie`` are equal; they are compared within a segment, or only within what one rater scored of it.
-    """
-
-    standardize: bool = False
-    better: str | None = None
-    tie: float = 0.0
-    within: str = "segment"
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonFiles:
-    """Files, campaigns or databases with comparisons or segment scores, and what of them to take.
-
-    ``columns`` says which columns of a table are which (`hits.ranking.readers.columns`); ``merge`` joins what is of
-    different language pairs.
-    """
-
-    paths: tuple[PathLike, ...]
-    format: str | None = None
-    filters: Filters = field(default_factory=Filters)
-    seed: int = 1
-    columns: Mapping[str, str] = field(default_factory=dict)
-    merge: bool = False
-    scores: ScoreUse = field(default_factory=ScoreUse)
-
-    def parts(self) -> list[DataPart]:
-        """Comparisons or scores, those of each language pair apart; a sample depends on the random seed."""
-        parts = read_parts(
-            self.paths,
-            format=self.format,
-            columns=self.columns,
-            together=self.merge,
-            better=self.scores.better,
-            filters=self.filters,
-            rng=np.random.default_rng([self.seed, 0]),
-        )
-        return [self._standardized(part) for part in parts] if self.scores.standardize else parts
-
-    def _standardized(self, part: DataPart) -> DataPart:
-        if not isinstance(part.data, SegmentScores):
-            raise RyptError(
-                f"{', '.join(part.paths)}: expected segment scores to standardise, found comparisons"
-            )
-        return replace(part, data=part.data.standardize())
-
-    def comparisons(self, part: DataPart) -> Comparisons:
-        """The comparisons of a part, made of its scores where it has scores."""
-        if isinstance(part.data, SegmentScores):
-            return part.data.comparisons(self.scores.tie, self.scores.within)
-        return part.data
-
-    def read(self) -> Comparisons:
-        """The comparisons, all of one language pair."""
-        return self.comparisons(only_part(self.parts()))
-
-    def rng(self) -> np.random.Generator:
-        """The random numbers of whatever is done with the comparisons."""
-        return np.random.default_rng([self.seed, 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -126,25 +61,15 @@ class SystemTable:
 
     def as_table(self, style: str = "text") -> str:
         """A table for each group: ``text``, as it is printed, ``markdown``, ``latex`` or ``html``."""
-        check_option("table", style, TABLES)
-        if style == "text":
-            return repr(self)
-        make = {"markdown": as_markdown, "latex": as_latex, "html": as_html}[style]
-        return "\n\n".join(make(replace(group, signature=self._sign(group))) for group in self.groups)
-
-    def _sign(self, group: RankedGroup) -> str:
-        return signature(group.signature, seed=self.seed)
+        return "\n\n".join(
+            as_table(
+                replace(group, signature=signature(group.signature, seed=self.seed)), style, _facts(group)
+            )
+            for group in self.groups
+        )
 
     def __repr__(self) -> str:
-        return "\n\n".join(self._text(group) for group in self.groups)
-
-    def _text(self, group: RankedGroup) -> str:
-        lines = [as_text(group)]
-        for name, value in group.extra.items():
-            if name in SHOWN:
-                lines.append(f"{name.replace('_', ' ')}: {'too many to count' if value is None else value}")
-        lines += [" > ".join(listed) for listed in group.extra.get("rankings", ())]
-        return "\n".join([*lines, *filter(None, [verdict(group)]), self._sign(group)])
+        return self.as_table()
 
     def records(self) -> list[dict[str, Any]]:
         """The lines of a CSV."""
@@ -156,6 +81,13 @@ class SystemTable:
         Tables are CSV (.csv), JSON (.json), LaTeX (.tex), Markdown (.md), HTML (.html) or text (.txt).
         """
         write_output(path, self)
+
+
+def _facts(group: RankedGroup) -> list[str]:
+    """What a model says besides scores, in lines."""
+    facts = [(name.replace("_", " "), value) for name, value in group.extra.items() if name in SHOWN]
+    lines = [f"{name}: {'too many to count' if value is None else value}" for name, value in facts]
+    return lines + [" > ".join(listed) for listed in group.extra.get("rankings", ())]
 
 
 def rank(
@@ -228,7 +160,7 @@ def _notes_of_parts(parts: Sequence[DataPart]) -> list[str]:
         return []
     pairs = ", ".join(part.languages or "unknown languages" for part in parts)
     return [
-        f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --merge joins them"
+        f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --languages all joins them"
     ]
 
 

@@ -59,6 +59,7 @@ class RankedGroup:
     gap_errors: Floats | None = (
         None  # (systems, systems): standard errors of differences, where the model has them
     )
+    score_errors: Floats | None = None  # (systems,): standard errors of scores, where there are no samples
 
     @property
     def clusters(self) -> int:

@@ -20,7 +20,8 @@ from hits.ranking.evaluate import model_and_options
 from hits.ranking.model import read_model
 from hits.ranking.names import CONFIDENCES, MEAN, SCORE_CONFIDENCES, SCORE_UNITS, TABLES, UNITS
 from hits.ranking.output import write_output
-from hits.ranking.rank import ComparisonFiles, SystemTable, rank_parts
+from hits.ranking.rank import SystemTable, rank_parts
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.scores.agree import Agreement, OrderEvidence, agreement
 from hits.ranking.table import escape_latex, span, system_labels, table_order, verdict
@@ -132,9 +133,9 @@ class SideBySide:
         )
         title = ": ".join(filter(None, (groups[0].title, "rank by each model, range of ranks, cluster")))
         verdicts = [
-            f"{label}: {text}"
+            f"{label}: {line}"
             for label, group in zip(self.labels, groups, strict=True)
-            if (text := verdict(group))
+            for line in verdict(group)
         ]
         below = "\n".join(_prose(line, style) for line in verdicts)
         return "\n\n".join(filter(None, [_prose(title, style), table, below]))

@@ -1,16 +1,16 @@
 """The programs that ``mert-moses.pl`` runs in the place of Moses'."""
 
 import argparse
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from rypt.console import talk
-from rypt.text import RyptError
+from rypt.text import RyptError, open_output
 
 if TYPE_CHECKING:
     from mert.moses.metrics import FileMetric
@@ -76,20 +76,17 @@ def run_extractor(program: str, arguments: Sequence[str]) -> None:
     parser.add_argument("-v", "--verbose", type=_whole(0), default=0, help="1 or more: report what was read")
     given = parser.parse_args(arguments)
 
-    from mert.moses.extract import Extraction, extract
+    from mert.moses.extract import extract
 
     metric = _read_metric(given.sctype, given.scconfig)
-    order = Extraction(
+    pairs = extract(
         _files(given.nbest),
         _files(given.reference),
-        given.ffile,
-        given.scfile,
-        _files(given.prev_ffile),
-        _files(given.prev_scfile),
-        given.binary,
-        given.allow_duplicates,
+        metric,
+        earlier=(_files(given.prev_ffile), _files(given.prev_scfile)),
+        duplicates=given.allow_duplicates,
     )
-    pairs = extract(order, metric)
+    pairs.write(given.ffile, given.scfile, binary=given.binary)
     talk(f"{metric.name} of {len(pairs.features)} candidates of {len(pairs.segments)} segments")
     if given.verbose:
         talk(f"{len(pairs.names)} features: {' '.join(pairs.names)}")
@@ -123,34 +120,35 @@ def run_mert(program: str, arguments: Sequence[str]) -> None:
     )
     given = parser.parse_args(arguments)
 
-    from mert.moses.mert import MosesSearch, tune_files
-    from mert.moses.pairs import PairFiles
-    from mert.moses.weights import format_best_point, write_weights_line
+    from mert.moses.files import read_pairs
+    from mert.moses.mert import search
+    from mert.moses.weights import format_best_point, format_weights, read_sparse_weights, read_starts
 
-    how = MosesSearch(
+    pairs = read_pairs(_files(given.ffile), _files(given.scfile))
+    if len(pairs.names) != given.pdim:
+        message = f"-d {given.pdim}: the files have {len(pairs.names)} features, {' '.join(pairs.names)}"
+        raise RyptError(message)
+    if given.sparse_weights is not None:
+        pairs = pairs.with_sparse_weights(read_sparse_weights(given.sparse_weights))
+    starts = read_starts(_files(given.ifile), len(pairs.names))
+    talk(f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {given.rseed}")
+    tuned = search(
+        pairs,
+        _read_metric(given.sctype, given.scconfig),
+        starts,
         restarts=given.ntry,
-        only=None if given.optimize is None else tuple(given.optimize.replace(",", " ").split()),
-        positive=tuple(_files(given.positive)),
+        only=None if given.optimize is None else given.optimize.replace(",", " ").split(),
+        positive=_files(given.positive),
         seed=given.rseed,
         threads=max(1, given.threads),
-    )
-    tuned = tune_files(
-        PairFiles(_files(given.ffile), _files(given.scfile)),
-        _read_metric(given.sctype, given.scconfig),
-        _files(given.ifile),
-        how,
-        features=given.pdim,
-        sparse_weights=given.sparse_weights,
-        tell=talk,
     )
     for number, score in enumerate(tuned.ends if given.verbose else ()):
         talk(f"start {number}: {score:.6f}")
     for ends, what in ((tuned.ends, "starts"), (tuned.near, "starts near the best")):
         if ends:
-            mean = math.fsum(ends) / len(ends)
-            variance = math.fsum((end - mean) ** 2 for end in ends) / len(ends)
-            talk(f"{len(ends)} {what}: mean {mean:.6f}, variance {variance:.3g}")
-    write_weights_line("weights.txt", tuned.weights)
+            talk(f"{len(ends)} {what}: mean {fmean(ends):.6f}, variance {pvariance(ends):.3g}")
+    with open_output("weights.txt") as stream:
+        stream.write(f"{format_weights(tuned.weights)}\n")
     talk(format_best_point(tuned.weights, tuned.score))
     for note in tuned.notes:
         talk(f"note: {note}")
@@ -197,20 +195,35 @@ def run_kbmira(program: str, arguments: Sequence[str]) -> None:
     if given.type != "nbest":
         raise RyptError(f"--type {given.type} is not supported, only nbest (--batch-mira, not --hg-mira)")
 
-    from mert.moses.kbmira import MiraSettings, learn_files
-    from mert.moses.pairs import PairFiles
+    import numpy as np
 
-    learned = learn_files(
-        PairFiles(given.ffile, given.scfile),
-        lambda name: _read_metric(given.sctype or name, given.scconfig),
-        MiraSettings(given.cparam, given.decay, given.iters, given.random_seed),
-        dense_start=given.dense_init,
-        sparse_start=given.sparse_init,
-        tell=lambda line: talk(line, quiet=not given.verbose),
+    from mert.moses.files import read_pairs
+    from mert.moses.kbmira import learn
+    from mert.moses.weights import format_weights, read_dense_start, read_sparse_weights
+
+    pairs = read_pairs(given.ffile, given.scfile)
+    metric = _read_metric(given.sctype or pairs.metric, given.scconfig)
+    talk(
+        f"{len(pairs.features)} candidates of {len(pairs.segments)} segments, seed {given.random_seed}",
+        quiet=not given.verbose,
     )
-    learned.write(given.output_file)
-    talk(f"Initial {learned.metric} = {learned.before:.6f}")
-    talk(f"Best {learned.metric} = {learned.after:.6f}")
+    weights, before, after = learn(
+        pairs,
+        metric,
+        np.zeros(len(pairs.names))
+        if given.dense_init is None
+        else read_dense_start(given.dense_init, pairs.names),
+        {} if given.sparse_init is None else read_sparse_weights(given.sparse_init),
+        c=given.cparam,
+        decay=given.decay,
+        passes=given.iters,
+        seed=given.random_seed,
+    )
+    with open_output(given.output_file) as stream:
+        for name, value in weights.items():
+            stream.write(f"{name} {format_weights(np.array([value]))}\n")
+    talk(f"Initial {metric.name} = {before:.6f}")
+    talk(f"Best {metric.name} = {after:.6f}")
 
 
 class _Refused(argparse.Action):
@@ -257,7 +270,7 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     )
     given = parser.parse_args(arguments)
 
-    from mert.moses.evaluate import evaluate_files
+    from mert.moses.evaluate import evaluate
 
     metrics = [
         _read_metric(one.get("sctype", "BLEU"), one.get("scconfig", ""))
@@ -265,12 +278,10 @@ def run_evaluator(program: str, arguments: Sequence[str]) -> None:
     ]
     translations, lists = _files(given.candidate), _files(given.nbest)
     several = len(translations) + len(lists) > 1
-    for score in evaluate_files(
+    for path, name, score in evaluate(
         translations, lists, _files(given.reference), metrics, samples=given.bootstrap, seed=given.rseed
     ):
-        click.echo(
-            "\t".join([str(score.path)] * several + [score.metric] * (len(metrics) > 1) + [str(score)])
-        )
+        click.echo("\t".join([str(path)] * several + [name] * (len(metrics) > 1) + [score]))
 
 
 RUN = {

@@ -107,20 +107,13 @@ class DecoderSettings:
 
     @classmethod
     def run_from_here(
-        cls,
-        campaign: PathLike,
-        command: str | None,
-        weights: PathLike | None = None,
-        timeout: float | None = None,
+        cls, campaign: PathLike, command: str | None, weights: PathLike | None = None
     ) -> "DecoderSettings":
         """The settings of a decoder that runs in the current folder, for a campaign in another."""
-        if timeout is not None and command is None:
-            raise OptionError("a timeout is an option of a decoder: expected a decoder, too")
         return cls(
             command,
             None if weights is None else os.path.relpath(weights, campaign),
             os.path.relpath(".", campaign) if command else ".",
-            timeout,
         )
 
     def __post_init__(self) -> None:

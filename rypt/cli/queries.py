@@ -83,4 +83,4 @@ def queries(
     if form == "csv" and output != "-":
         talk(asked.sheet_note(), quiet=quiet)
         filled = f"next: fill in label (y, n or ?) and worker in {output}"
-        talk(f"{filled}, then rypt import judgments {output} -C {campaign}", quiet=quiet)
+        talk(f"{filled}, then rypt import {output} -C {campaign}", quiet=quiet)

@@ -24,7 +24,8 @@ from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, command_line, market_url, serving
-from hits.ranking.rank import ComparisonFiles, rank
+from hits.ranking.rank import rank
+from hits.ranking.readers.files import ComparisonFiles
 from hits.records import Kind
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
@@ -322,7 +323,7 @@ class Demo:
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
         preferences = None
         if self._differ(RYPT, BLEU):
-            self._show("rank", "preferences", self.unseen, "--systems", f"{RYPT},{BLEU}")
+            self._show("rank", "pairs", self.unseen, "--systems", f"{RYPT},{BLEU}")
             preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         workers = self._workers(self.campaign)
         person = self._person_keys()

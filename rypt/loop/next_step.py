@@ -129,7 +129,7 @@ def _compare(s: "CampaignStatus") -> NextStep | None:
             look = command_line(["hits", "workers", "-C", s.folder])
             why += f"; the answers of {', '.join(s.people.bad[:3])} look bad and still count, see: {look}"
         if len(systems) == 2:
-            return _step(why, "rank", "preferences", s.folder, "--systems", ",".join(systems))
+            return _step(why, "rank", "pairs", s.folder, "--systems", ",".join(systems))
         return _step(why, "rank", "systems", s.folder)
     outputs = len(s.situation.outputs)
     if s.batches or outputs < 2:

@@ -78,8 +78,6 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
         command,
         "--weights",
         texts / "start.weights",
-        "--timeout",
-        60,
         "--budget",
         "2.50",
         "--wage",
@@ -98,7 +96,7 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     settings = Campaign.open(tmp_path / "campaign").settings
     assert (settings.decoder.folder, settings.decoder.weights) == ("../here", "../texts/start.weights")
     assert (settings.market.folder, settings.market.wage, settings.market.assignments) == ("../people", 15, 2)
-    assert (str(settings.loop.budget), settings.loop.labels, settings.decoder.timeout) == ("2.50", 30, 60.0)
+    assert (str(settings.loop.budget), settings.loop.labels) == ("2.50", 30)
     monkeypatch.chdir(tmp_path)
     assert decoded(capsys, "campaign")["candidates"] == 30
     assert (tmp_path / "campaign" / "weights" / "1.log").read_text() == "hi\n"

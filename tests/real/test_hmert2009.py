@@ -117,16 +117,7 @@ def test_unaligned_frontier_constituents(pilot: Path) -> None:
 def test_labels_import(pilot: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renames = {"i": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "hit": "origin"}
     options = [part for item in renames.items() for part in ("--rename", "=".join(item))]
-    command = [
-        "import",
-        "judgments",
-        "-C",
-        str(pilot),
-        str(data / "judgments.tsv.gz"),
-        *options,
-        "--json",
-        "-q",
-    ]
+    command = ["import", "-C", str(pilot), str(data / "judgments.tsv.gz"), *options, "--json", "-q"]
     run(*command)
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["added"], first["already"], first["refused"]) == (1700, 0, 0)

@@ -11,7 +11,7 @@ from hits.ranking.evaluate import evaluate, read_entrant, split_by_rows, split_b
 from hits.ranking.models.bradley_terry import BradleyTerry
 from hits.ranking.models.hopkins_may import HopkinsMay
 from hits.ranking.models.irt import IRTCategorical, IRTGaussian
-from hits.ranking.readers.files import read_comparisons
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +34,7 @@ CHOIX = {  # choix 0.4.1, Bradley-Terry without ties
 
 @pytest.fixture(scope="module")
 def french(real_data: Callable[[str], Path]) -> Comparisons:
-    return read_comparisons([real_data("ranking") / "wmt13.French-English.train.csv.gz"])
+    return ComparisonFiles((real_data("ranking") / "wmt13.French-English.train.csv.gz",)).read()
 
 
 def by_system(comparisons: Comparisons, figures: dict[str, float]) -> np.ndarray:

@@ -16,7 +16,7 @@ from hits.ranking.models.search import (
     explore,
     find_optimum,
 )
-from hits.ranking.readers.files import Filters, read_comparisons
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 
@@ -41,7 +41,7 @@ TABLE_1 = {"wmt10.English-German": (84609, 35297, 89), "wmt10.Czech-English": (8
 
 
 def counts(folder: Path, name: str, *exclude: str) -> tuple[tuple[str, ...], Counts]:
-    found = read_comparisons([folder / name], filters=Filters(exclude=exclude))
+    found = ComparisonFiles((folder / name,), exclude=exclude).read()
     return found.systems, found.counts()[0]
 
 
@@ -66,7 +66,7 @@ def test_cumings_table_1(real_data: Callable[[str], Path], name: str) -> None:
 
 def test_the_ambiguity_that_cumings_warns_of(real_data: Callable[[str], Path]) -> None:
     folder = real_data("ranking")
-    given = read_comparisons([folder / "wmt10.French-English"], filters=Filters(exclude=("_ref",)))
+    given = ComparisonFiles((folder / "wmt10.French-English",), exclude=("_ref",)).read()
     extra = read_model("mfas", {"list": "3"}).fit(given, np.random.default_rng(0)).extra
     assert extra["optimal_rankings"] == 8
     assert extra["message"] == "3 of the optimal rankings listed, all: 8"

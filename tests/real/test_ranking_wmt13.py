@@ -15,7 +15,7 @@ from hits.ranking.data import Comparisons
 from hits.ranking.head2head import as_rows, head_to_head
 from hits.ranking.models.heuristics import WinRatio, bojar, expected_wins
 from hits.ranking.models.trueskill import TrueSkill
-from hits.ranking.readers.files import Filters, read_comparisons
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 
@@ -51,7 +51,7 @@ def short(system: str) -> str:
 
 @pytest.fixture(scope="module")
 def data(real_data: Callable[[str], Path]) -> Comparisons:
-    return read_comparisons([real_data("ranking") / "wmt13.French-English.train.csv.gz"])
+    return ComparisonFiles((real_data("ranking") / "wmt13.French-English.train.csv.gz",)).read()
 
 
 def test_the_file(data: Comparisons) -> None:
@@ -63,7 +63,7 @@ def test_the_file(data: Comparisons) -> None:
 
 def test_researchers_alone(real_data: Callable[[str], Path]) -> None:
     path = real_data("ranking") / "wmt13.French-English.train.csv.gz"
-    found = read_comparisons([path], filters=Filters(languages="French-English", judges="researcher_*"))
+    found = ComparisonFiles((path,), languages="French-English", judges="researcher_*").read()
     assert len(np.unique(found.row)) == 3520
 
 
@@ -137,7 +137,7 @@ def test_expected_wins_by_bootstrap(data: Comparisons) -> None:
 
 
 def test_koehns_table_of_czech_english(real_data: Callable[[str], Path]) -> None:
-    rows = as_rows(head_to_head(read_comparisons([real_data("ranking") / "wmt12.Czech-English"])))
+    rows = as_rows(head_to_head(ComparisonFiles((real_data("ranking") / "wmt12.Czech-English",)).read()))
     assert rows[:-1] == [line.split() for line in KOEHN.strip().splitlines()]
 
 

@@ -227,10 +227,7 @@ def test_answers_come_from_a_results_file_too(capsys, campaign, tmp_path):
         )
         for n, item in enumerate(made.items):
             writer.writerow([f"H{n}", f"X{n}", "A1", "Approved", 10, 40, "EQUAL", item.id])
-    assert (
-        run(capsys, "import", "results", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0]
-        == 0
-    )
+    assert run(capsys, "import", tmp_path / "r.csv", "-C", campaign, "--batch", tmp_path / "b")[0] == 0
     (found,) = json.loads(compare(capsys, "preferences", campaign, "--json"))["preferences"]
     assert found["judgments"] == {"rypt": 0, "bleu": 0, "neither": 4}
     assert found["net"] == 0
@@ -359,7 +356,7 @@ def test_human_translations_in_a_campaign_of_ratings_are_never_picked(capsys, tm
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, "import", "mqm", path, "-C", "small", "--reference", "ref")[0] == 0
+    assert run(capsys, "import", path, "-C", "small", "--reference", "ref")[0] == 0
     options = ["scores", "small", "--hold-out", "rater", "--metrics", "rypt,bleu", "--plot", "p.svg"]
     out = compare(capsys, *options)
     assert out.startswith(
@@ -409,7 +406,7 @@ def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
     with open("scores.csv", "w", newline="") as stream:
         csv.writer(stream).writerows(rows)
     options = ["scores.csv", "--batches", "batches.json", "--languages", "deu-eng", "--reference", "refA"]
-    code, out, err = run(capsys, "import", "esa", *options, "-C", "c")
+    code, out, err = run(capsys, "import", *options, "-C", "c")
     assert code == 0, err
     assert "from 8 of 8 ratings (1 rater, 4 systems)" in out
     out = compare(capsys, "scores", "c", "--splits", 2)

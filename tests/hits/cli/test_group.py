@@ -135,7 +135,7 @@ def test_old_results_load(capsys, campaign, tmp_path):
         "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation"
     )
     (tmp_path / "bad.csv").write_text(header + "\nH1,T,t,d,k,$0.05,,1,\n")
-    code, out, err = run(capsys, "import", "results", tmp_path / "bad.csv", "-C", campaign)
+    code, out, err = run(capsys, "import", tmp_path / "bad.csv", "-C", campaign)
     assert (code, out) == (1, "")
     assert "bad.csv:1: " in err
     assert err.count("\n") == 1

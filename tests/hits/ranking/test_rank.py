@@ -12,8 +12,8 @@ import pytest
 import hits.ranking.model
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, check_fit, sign
-from hits.ranking.rank import ComparisonFiles, rank
-from hits.ranking.readers.files import Filters
+from hits.ranking.rank import rank
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.result import Confidence
 from rypt.options import Options
 from rypt.text import InputError, RyptError
@@ -57,7 +57,7 @@ def test_several_files_and_some_of_their_comparisons(counts: Path, tmp_path: Pat
         "jhu",
         "new",
     }
-    files = ComparisonFiles((counts,), filters=Filters(exclude=("jhu",)), seed=7)
+    files = ComparisonFiles((counts,), exclude=("jhu",), seed=7)
     table = rank(files, "bojar", confidence=quick)
     assert ([s.system for s in table.systems], table.seed) == (["uedin", "cu"], 7)
 

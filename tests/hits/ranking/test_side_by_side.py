@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hits.ranking.rank import ComparisonFiles
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.result import Confidence, Ranked, RankedGroup
 from hits.ranking.side_by_side import gap_errors, rank_side_by_side
 from rypt.text import RyptError

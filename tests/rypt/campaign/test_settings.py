@@ -151,10 +151,8 @@ def test_languages_of_a_pair():
 
 def test_paths_are_relative_to_the_campaign(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w", 9)
-    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..", 9)
-    with pytest.raises(OptionError, match="a timeout is an option of a decoder"):
-        DecoderSettings.run_from_here("c", None, timeout=9)
+    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w")
+    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..")
     assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings(
         "../m", wage=Decimal(9), assignments=3
     )

@@ -79,7 +79,7 @@ SECOND = replace(ANSWERED, name="2")
         (changed(LABELLED, distinguished=0.007, to_ask=0), "rypt score c --pick best -o c/picks.txt"),
         (SYSTEMS, COMPARE),
         (changed(SYSTEMS, parsed=0), COMPARE),
-        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
+        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank pairs c --systems A,B"),
         (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
         (changed(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
         (changed(LABELLED, features=False, picked=True), ""),

@@ -178,7 +178,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
             ledger.add(item.id, f"hit-{item.id}")
     at_the_end = status(folder)
     assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"])
-    assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
+    assert at_the_end.next.command == f"rypt rank pairs {folder} --systems A,B"
     lines = status_text(at_the_end).splitlines()
     assert "compared    4 comparisons of A, B, by 2 workers, 1 of them SIMULATED" in lines
     assert "to review   4 assignments" in lines

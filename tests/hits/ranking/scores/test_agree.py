@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hits.ranking.rank import ComparisonFiles
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.scores.agree import OrderEvidence, agree, agreement, order_evidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
 from hits.ranking.scores.paired import one_sided_permutation_tests
