@@ -26,7 +26,7 @@ from typing import Any
 
 from hits.qualifications import Qualifications
 from hits.simulated import is_simulated
-from rypt.text import FormatError, RyptError, plural
+from rypt.text import FormatError, RyptError
 
 MAX_ALTERNATIVES = 10
 MAX_RANKED = 5
@@ -148,20 +148,6 @@ class BatchSettings:
         ):
             if not least <= number <= most:
                 raise RyptError(f"expected {name} between {least} and {most}, found {number}")
-
-
-def same_text_note(count: int, drawn: int | None = None) -> str:
-    """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
-
-    ``drawn`` is the number of pairs of which these are, where it is known.
-
-    >>> same_text_note(1)
-    '1 pair of candidates has the same text: nobody is asked about it, and rankings and preferences leave it out'
-    """
-    have, them = ("has", "it") if count == 1 else ("have", "them")
-    pairs = plural(count, "pair of candidates", "pairs of candidates")
-    pairs += "" if drawn is None else f", of {drawn} that were drawn,"
-    return f"{pairs} {have} the same text: nobody is asked about {them}, and rankings and preferences leave {them} out"
 
 
 @dataclass(frozen=True, slots=True)

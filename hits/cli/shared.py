@@ -17,11 +17,10 @@ from rypt.console import talk
 from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
+    from hits.batch.make import MadeBatch
     from hits.market.client import Market, MarketAddress, Participant
     from hits.market.collect import Collected
     from hits.market.prolific import Prolific
-    from hits.payment import Price
-    from hits.records import Batch
     from hits.results.answers import Added, Results
     from rypt.campaign.folder import Campaign
 
@@ -117,7 +116,7 @@ def find_market(
 
 def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Market]":
     """What adds Prolific to the local market of a folder."""
-    from hits.market.recruited import RecruitedMarket
+    from hits.market.recruit import RecruitedMarket
     from hits.server.invitations import worker_names
 
     service = open_prolific(token_file) if token_file or os.environ.get(TOKEN) else None
@@ -182,14 +181,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = False, what: str = "") -> None:
-    """Print what a batch costs, how long it takes, and what workers earn."""
+def tell_price(batch: "MadeBatch", *, as_json: bool, what: str) -> None:
+    """Print the price of a new batch, how long it takes, and what workers earn."""
+    cost = batch.price
     if as_json:
-        wage = None if cost.wage is None else str(round(cost.wage, 2))
         facts = {
             "batch": batch.settings.id,
             "kind": str(batch.settings.kind),
-            "market": market,
+            "market": batch.market,
             "hits": cost.hits,
             "assignments": cost.assignments,
             "answers": cost.answers,
@@ -197,41 +196,31 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
             "fees": str(cost.fees),
             "total": str(cost.total),
             "hours": round(float(cost.hours), 2),
-            "wage": wage,
+            "wage": None if cost.wage is None else str(round(cost.wage, 2)),
             "warning": cost.warning,
         }
         click.echo(json.dumps(facts))
         return
-    click.echo(f"{what}{_size(batch, cost)}")
-    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
-    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
-    click.echo(
-        f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work, all people "
-        f"together{_wage(batch, cost)}"
-    )
-    if cost.warning:
-        talk(f"warning: {cost.warning}")
-
-
-def _wage(batch: "Batch", cost: "Price") -> str:
-    """What an hour earns, and why it is more than the wage that rewards were computed from."""
-    from hits.payment import wage_before_rounding
-
-    if cost.wage is None:
-        return ""
-    exact = wage_before_rounding(batch, cost)
-    why = "" if exact is None else f" (${exact:.2f} before rewards are rounded up to whole cents)"
-    return f", at ${cost.wage:.2f} an hour{why}"
-
-
-def _size(batch: "Batch", cost: "Price") -> str:
-    """How many hits, assignments and answers a batch has, and how many of them are controls."""
     hits, answers = plural(cost.hits, "hit"), plural(cost.answers, "answer")
     if pages := sum(bool(item.columns.get("control")) for item in batch.items):
         hits += f" ({cost.hits - pages} + {plural(pages, 'control')})"
     if slots := sum(item.control_slots for item in batch.items):
         answers += f" ({slots * batch.settings.assignments} of them to controls)"
-    return f"{hits}, {plural(cost.assignments, 'assignment')}, {answers}"
+    click.echo(f"{what}{hits}, {plural(cost.assignments, 'assignment')}, {answers}")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
+    fees = "no fees" if batch.market == "local" else f"fees ${cost.fees}"
+    wage = "" if cost.wage is None else f", at ${cost.wage:.2f} an hour{_before_rounding(batch)}"
+    click.echo(f"rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work in all{wage}")
+    if cost.warning:
+        talk(f"warning: {cost.warning}")
+
+
+def _before_rounding(batch: "MadeBatch") -> str:
+    """Why an hour earns more than the wage that rewards were computed from."""
+    from hits.payment import wage_before_rounding
+
+    exact = wage_before_rounding(batch, batch.price)
+    return "" if exact is None else f" (${exact:.2f} before rewards are rounded up to whole cents)"
 
 
 def added_line(added: "Added | Collected") -> str:

@@ -76,5 +76,5 @@ def affordable_batch(
 
 def _make(campaign: Campaign, loop: LoopSettings, batch: Path, budget: Decimal, seed: int) -> None:
     fees = campaign.settings.market.fees
-    options = BatchOptions(budget=budget, labels=loop.labels, select=loop.select, market=fees, seed=seed)
+    options = BatchOptions(budget=budget, limit=loop.labels, select=loop.select, market=fees, seed=seed)
     make_batch(campaign.folder, batch, options)

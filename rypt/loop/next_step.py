@@ -153,7 +153,7 @@ def _ask(s: "CampaignStatus") -> NextStep | None:
     if not s.texts.decoder:
         return _labels(s, why)
     loop = now.settings.loop
-    options = ["--select", loop.select, "--labels", str(loop.labels)]
+    options = ["--select", loop.select, "--limit", str(loop.labels)]
     return _step(
         why, "hits", "make", s.folder, "-o", _inside(s, "batches", str(max(1, now.decoded))), *options
     )

@@ -261,9 +261,8 @@ class Loop:
         if not counts["open"]:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
-        limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        market = ["--market", self.market.endpoint] if self.market.endpoint else []
-        options = [*market, "--seed", settings.seed + number]
+        limits = ["--select", settings.select, "--budget", self.left, "--limit", settings.labels]
+        options = ["--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:

@@ -44,7 +44,7 @@ from typing import Any
 import hits
 import mert
 import rypt
-from hits.ranking.simulation.simulate import SimulatedWorld, simulate
+from hits.ranking.simulation import SimulatedWorld, simulate
 from rypt.analysis.campaign import analyze
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm
@@ -667,7 +667,7 @@ def people_batches(shop: Workshop) -> Any:
             run("score", small(shop), "--pick", name, "-o", folder / f"{name}.txt", "-q")
         outputs = [f"--output-of={name}={folder / f'{name}.txt'}" for name in ("first", "best")]
         kinds = {
-            "label": ["--labels", 40],
+            "label": ["--limit", 40],
             "value": ["--select", "value", "--budget", "1.00"],
             "comparison": ["--kind", "comparison", *outputs, "--limit", 12],
         }
@@ -680,7 +680,11 @@ def people_batches(shop: Workshop) -> Any:
             shown = [[cell for name, cell in row.items() if SHOWN.fullmatch(name) and cell] for row in rows]
             found[f"{kind}, questions"] = digest([" ".join(cells) for cells in shown])
             for market in ("local", "mturk"):
-                found[f"{kind}, {market}"] = asked("hits", "price", folder / kind, "--market", market)
+                cost = hits.price(folder / kind, market=market)
+                facts = {name: str(getattr(cost, name)) for name in ("rewards", "fees", "total")}
+                facts |= {name: getattr(cost, name) for name in ("hits", "assignments", "answers")}
+                facts |= {"hours": round(float(cost.hours), 2), "wage": f"{cost.wage:.2f}", "market": market}
+                found[f"{kind}, {market}"] = facts | {"kind": batch["kind"]}
     return found
 
 

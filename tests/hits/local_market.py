@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from store_lives import available
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.market.client import connect
 from hits.records import Kind
 from hits.server.app import make_app
@@ -48,7 +48,7 @@ def made_batch(folder, size=12, assignments=3):
     settings = new_settings(
         Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=assignments
     )
-    write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0.1))
+    write_batch(folder, make_system_batch(segments, outputs, settings, control_share=0.1))
     return read_batch(folder)
 
 

@@ -107,13 +107,13 @@ def test_tables(judged: Path) -> None:
         ["y", "+any", "1", "50.0"],
         ["total", "2", "100.0"],
     ]
-    assert out[0].startswith("It is not shown whether people prefer x or y: +40.0 points (")  # 60 % - 20 %
+    assert out[0].startswith("No significant preference for x or y: +40.0 points (")  # 60 % - 20 %
     found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
     assert found["aggregates"] == {"+3": 1, "-1": 1}
     latex = CliRunner().invoke(rank, [*arguments, "--table", "latex"], catch_exceptions=False).stdout
     assert latex.count(r"\begin{tabular}") == 2
-    assert latex.startswith("% It is not shown")
+    assert latex.startswith("% No significant preference")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ SECOND = replace(ANSWERED, name="2")
         (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
         (changed(LABELLED, features=False), "rypt score c --pick best -o c/picks.txt"),
         (changed(LABELLED, tuned=True), "rypt score c --pick best -o c/picks.txt"),
-        (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
+        (LOOPED, "rypt hits make c -o c/batches/2 --select value --limit 40"),
         (changed(LOOPED, to_ask=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (changed(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (

@@ -399,7 +399,7 @@ def test_what_was_published_by_hand_counts(tmp_path):
         decode_campaign(campaign)
         for batch in ("7", "1"):
             folder = str(campaign / "batches" / batch)
-            main(["hits", "make", str(campaign), "-o", folder, "--labels", "6", "-q"])
+            main(["hits", "make", str(campaign), "-o", folder, "--limit", "6", "-q"])
             main(["hits", "publish", folder, *market, "--yes", "-q"])
         paid = cost(campaign)
         assert make_loop(campaign).left == Decimal("5.00") - paid

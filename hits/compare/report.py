@@ -1,4 +1,4 @@
-"""What a comparison says, in words for readers who do not know the names in its tables, and tables for a paper.
+"""The result of a comparison in words, for readers who do not know the names in its tables, and tables for a paper.
 
 answer_line(outcome)     one sentence: whose picks are better, by how much, how sure that is
 legend(rows, scoring)    a line for each term of the metrics in a table
@@ -84,7 +84,7 @@ higher in 25.0 % of 529 segments and lower in 15.0 %.
     first, second = in_words(outcome.metric), NAMES.get(outcome.baseline) or in_words(outcome.baseline)
     points = gain(outcome.net, low, high)
     if low <= 0 <= high:
-        start = f"It is not shown whether the picks of {first} or those of {second} are better: {points}"
+        start = f"No significant difference between the picks of {first} and those of {second}: {points}"
     else:
         better = "better" if low > 0 else "worse"
         start = f"The picks of {first} are {better} than those of {second} by {points}"
