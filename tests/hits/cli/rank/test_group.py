@@ -196,7 +196,9 @@ def test_plan() -> None:
     plan, paid = as_json(*few), as_json(*few, "--market", "mturk")
     assert plan["low"] <= plan["judgments"] == paid["judgments"]
     assert float(plan["fees"]) == 0 < float(paid["fees"])
-    assert run("plan", "--significant", "170%").exit_code == 2
+    assert f"{plan['judgments']:,} judgments (" in run(*few).stdout
+    for wrong in ("170%", "most"):
+        assert run("plan", "--significant", wrong).exit_code == 2
 
 
 def test_evaluate(tmp_path: Path) -> None:
