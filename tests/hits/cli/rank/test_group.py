@@ -76,15 +76,6 @@ def test_a_file_with_the_name_of_a_subcommand_needs_a_path(
     assert run("next").exit_code == 2
 
 
-def test_json(counts: Path) -> None:
-    record = as_json(counts)
-    assert [system["system"] for system in record["systems"]] == ["a", "c", "b"]
-    assert record["systems"][0]["rank"] == record["systems"][0]["low"] == 1
-    searched = as_json("-m", "mfas", "--confidence", "none", counts)
-    assert {"cost", "optimal_rankings"} <= set(searched)
-    assert searched["seed"] == 1
-
-
 @pytest.mark.parametrize(
     "option",
     [
