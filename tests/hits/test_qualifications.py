@@ -87,12 +87,6 @@ def test_the_examples_can_be_used():
     assert found[0].languages == ("de", "en")
 
 
-def test_a_batch_keeps_what_it_asks(tmp_path):
-    assert made_batch(tmp_path / "batch", ALL).settings.qualifications == ALL
-    made_batch(tmp_path / "free", Qualifications())
-    assert "qualifications" not in (tmp_path / "free" / "batch.toml").read_text()
-
-
 QUESTION = {"text": "?", "choices": ["a", "b"], "answer": "a"}
 
 
