@@ -21,8 +21,8 @@ Three candidates with two features; under the weights 1 and 1 the second one win
     >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
     100.0
 
-The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003) and the shares of a list that it
-goes over, `mert.optimize` the search over directions and starting points, `mert.run` the loop around a decoder,
+The rooms: `mert.tuning` has the verbs, `mert.linesearch` is Och's exact line search (2003), `mert.search` the search
+over directions and starting points, `mert.unseen` estimates weights for other segments, `mert.run` the loop around a decoder,
 `mert.decode` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.moses`
 and `mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mert.run import DecoderTuning as DecoderTuning
     from mert.run import Stopping as Stopping
     from mert.run import TuningProgress as TuningProgress
-    from mert.solve import SearchSettings as SearchSettings
+    from mert.search import SearchSettings as SearchSettings
     from mert.tuning import TuningResult as TuningResult
     from mert.tuning import tune as tune
     from mert.tuning import tune_decoder as tune_decoder
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "DecoderTuning": "mert.run",
-    "SearchSettings": "mert.solve",
+    "SearchSettings": "mert.search",
     "Stopping": "mert.run",
     "TuningProgress": "mert.run",
     "TuningResult": "mert.tuning",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mert.decoder import Decoder, read_decoder
 from mert.folder import LISTS, WEIGHTS, TuningFolder
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.run import check_features_and_segments
 from mert.weights import WeightsFile, read_weights
 from rypt.campaign.folder import Campaign

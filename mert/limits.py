@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mert.constraints import Constraints, Normalization
-from mert.search.lines import Window
 from mert.weights import WeightsFile
 from rypt.text import RyptError
 
@@ -103,13 +102,3 @@ def read_groups(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     (('LM0', 'TM0'),)
     """
     return tuple(tuple(label.strip() for label in text.split(",")) for text in texts)
-
-
-def read_window(text: str | None) -> Window | None:
-    """Read ``min:3`` or ``average:3``."""
-    if text is None:
-        return None
-    kind, _, size = text.partition(":")
-    if kind not in ("min", "average") or not size.isdecimal() or int(size) < 1:
-        raise RyptError(f"--window {text}: expected min:SIZE or average:SIZE, with a SIZE from 1")
-    return Window(kind, int(size))

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from mert.cluster import Cluster
 from mert.constraints import Constraints
 from mert.decoder import Decoder, NoMoreListsError
 from mert.folder import TuningFolder
-from mert.lists.arrays import NBest, read_lists
-from mert.optimize import Tuned
-from mert.reading import check_against_references, in_shares, open_lists
-from mert.search.build import Workplace
-from mert.solve import HOLD, SearchSettings, solve
+from mert.lists import NBest, check_against_references, read_lists
+from mert.problem import Lists, make_problem
+from mert.search import Climb, SearchSettings, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats
 from rypt.metrics.metric import Metric, references_of
@@ -111,17 +110,13 @@ class LoopPlan:
     def fixed_settings(self) -> dict[str, Any]:
         """What must be the same for a run to be resumed."""
         only = None if self.constraints.only is None else sorted(self.constraints.only)
-        window = self.search.window
         return {
             "metric": self.metric.signature,
             "references": _digest(self.metric),
             "start": self.start.values,
             "recipe": {
                 "restarts": self.search.climbs,
-                **{
-                    name: getattr(self.search, name)
-                    for name in ("algorithm", "aim", "seed", "replicates", "average")
-                },
+                **{name: getattr(self.search, name) for name in ("algorithm", "aim", "seed", "replicates")},
             },
             "constraints": {
                 "fixed": sorted(self.constraints.fixed),
@@ -132,7 +127,6 @@ class LoopPlan:
                 "normalization": str(self.constraints.normalization),
             },
             "tune": self.tune,
-            "window": None if window is None else f"{window.kind} {window.size}",
             "decoder": self.decoder,
             "previous": self.previous,
         }
@@ -168,7 +162,7 @@ class TuningProgress:
     """
 
     read: Watch = unwatched
-    climb: Callable[[Iterable[Tuned], int], Iterable[Tuned]] = lambda results, total: results
+    climb: Callable[[Iterable[Climb], int], Iterable[Climb]] = lambda results, total: results
     note: Callable[[str], None] = lambda text: None
     iteration: Callable[[Iteration, int], None] = lambda iteration, most: None
 
@@ -224,12 +218,12 @@ def run_loop(
     decoder: Decoder,
     folder: Path,
     *,
-    workplace: Workplace | None = None,
+    cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Tune until no candidate is new, nothing changes significantly any more, or the iterations are used up.
 
-    With a ``workplace`` the lists of all iterations are read and searched in shares.
+    On a ``cluster`` the lists of all iterations are read and searched in shares.
     """
     progress = progress or TuningProgress()
     kept = TuningFolder.of_run(folder)
@@ -242,7 +236,7 @@ def run_loop(
             iteration = _read_iteration(kept.record_file(number))
             if iteration is None:
                 try:
-                    iteration = _iterate(plan, decoder, kept, number, done, workplace, progress)
+                    iteration = _iterate(plan, decoder, kept, number, done, cluster, progress)
                 except NoMoreListsError:
                     stopped = f"there are {number - 1} lists to replay"
                     break
@@ -262,7 +256,7 @@ def _iterate(
     folder: TuningFolder,
     number: int,
     done: list[Iteration],
-    workplace: Workplace | None,
+    cluster: Cluster | None,
     progress: TuningProgress,
 ) -> Iteration:
     began = time.perf_counter()
@@ -273,18 +267,17 @@ def _iterate(
     latest = read_lists([folder.list_file(number)], tune=plan.tune)
     first = 1 if plan.previous is None else max(1, number - plan.previous)
     lists = [folder.list_file(n) for n in range(first, number + 1)]
-    divided = workplace if workplace is not None and in_shares(lists) else None
-    everything = open_lists(lists, progress.read, plan.tune, divided)
+    shared = None if cluster is None else cluster.read_lists(lists, progress.read, tune=plan.tune)
+    everything: Lists = shared or read_lists(lists, progress.read, tune=plan.tune)
     held = everything.sparse_names
     names, start, sparse = plan.start.match(everything.names, held, open_ended=everything.open_ended)
-    everything.names = names
     start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
     decoded = _decoded_score(plan, latest, used)
     bounded = Constraints() if held else plan.constraints  # what is held does not scale with the rest
     inside = _inside(bounded, names, start)
     constraints = plan.constraints.within(names, [entry.name for entry in plan.start.entries])
-    problem = everything.problem(plan.metric, inside, constraints, sparse, plan.search.window)
-    candidates = int(problem.sizes.sum())
+    problem = make_problem(everything, plan.metric, inside, constraints, names=names, sparse_weights=sparse)
+    candidates = sum(int(sizes.sum()) for sizes in problem.sizes)
     known = done[-1].candidates if done else 0
     if first > 1:  # lists were left behind, so the last count is of others
         known = len(read_lists(lists[:-1], tune=plan.tune).candidates) if lists[:-1] else 0
@@ -294,14 +287,12 @@ def _iterate(
         for iteration in done
     ]
     search = replace(plan.search.settled(len(problem.axes)), seed=plan.search.seed + 1000 * number)
-    if new == 0:  # the last step has found what there is
-        search = replace(search, algorithm=HOLD)
     solution = solve(
         problem,
         inside,
-        search,
+        search if new else None,  # the last step has found what there is
         earlier=earlier,
-        executor=workplace.executor if workplace else None,
+        pool=cluster,
         watch=lambda results: progress.climb(results, search.climbs + 1),
     )
     notes = (*solution.notes, *check_against_references(latest, plan.metric))
@@ -326,7 +317,7 @@ def _iterate(
 def _check_list(plan: LoopPlan, folder: TuningFolder, number: int, nbest: Path) -> None:
     """Refuse a list that does not fit the weights and references, or lacks segments that earlier lists have."""
     lists = read_lists([nbest], tune=plan.tune)
-    plan.start.match(lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended)
+    plan.start.match(lists.names, lists.sparse_names, open_ended=lists.open_ended)
     check_against_references(lists, plan.metric)
     if number > 1:
         check_features_and_segments(lists, read_lists([folder.list_file(1)], tune=plan.tune), nbest)
@@ -365,9 +356,7 @@ def _inside(constraints: Constraints, names: Sequence[str], weights: Floats) -> 
 
 def _decoded_score(plan: LoopPlan, lists: NBest, used: Mapping[str, float]) -> float:
     """The score of what the weights decoded with choose of their list, held sparse features included."""
-    names, start, sparse = plan.start.match(
-        lists.names, lists.sparse.names if lists.sparse else (), open_ended=lists.open_ended
-    )
+    names, start, sparse = plan.start.match(lists.names, lists.sparse_names, open_ended=lists.open_ended)
     weights = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
     stats = plan.metric.stats([lists.candidates[int(i)] for i in lists.best(weights, sparse)])
     return float(plan.metric.score(stats.sum(axis=0, keepdims=True))[0])
@@ -391,7 +380,7 @@ def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTunin
             if fresh
             else ""
         )
-    signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
+    signature = f"{plan.metric.signature}|{plan.search}{plan.constraints.signature}|iterations:{len(done)}"
     return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
 
 

@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +15,11 @@ from click.core import ParameterSource
 
 from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.picture import check_picture
+from rypt.signature import signature_name
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from mert.cluster import ClusterWorkplace
+    from mert.cluster import Cluster
     from mert.run import DecoderTuning, Iteration, TuningProgress
     from mert.tuning import TuningResult
 
@@ -121,12 +121,6 @@ SEARCH = _options(
         help="Number of threads; the result does not depend on it.",
     ),
     click.option(
-        "--memory",
-        metavar="SIZE",
-        callback=lambda context, option, value: _read_size(value),
-        help="Maximum memory for lists, such as 2G: they are divided into shares in temporary files.",
-    ),
-    click.option(
         "--dask",
         metavar="ADDRESS",
         help="Read, count and search on the Dask cluster with this scheduler (tcp://…), each worker its share "
@@ -138,12 +132,6 @@ SEARCH = _options(
         default=1,
         show_default=True,
         help="Number of random seeds to tune with; mean and deviation of the scores are reported.",
-    ),
-    click.option(
-        "--average", is_flag=True, help="Return the mean weights of the replicates, not the best ones."
-    ),
-    click.option(
-        "--window", metavar="KIND:SIZE", help="Smooth scores over neighbouring intervals: min:3, average:3."
     ),
 )
 CONSTRAINTS = _options(
@@ -174,17 +162,14 @@ CONSTRAINTS = _options(
 )
 
 
-LEAST_MEMORY = 400 << 20  # bytes: the interpreter, compiled code and the smallest shares
 LOOP_ONLY = ("folder", "max_iterations", "patience", "keep", "timeout")
-MERT_ONLY = ("aim", "restarts", "window", "memory", "dask")
+MERT_ONLY = ("aim", "restarts", "dask")
 BESIDE_ZMERT = {
     "zmert",
     "algorithm",
     "threads",
     "dask",
     "replicates",
-    "average",
-    "window",
     "folder",
     "timeout",
     "plot",
@@ -251,11 +236,8 @@ def tune(
     restarts: int | None,
     seed: int,
     threads: int,
-    memory: int | None,
     dask: str | None,
     replicates: int,
-    average: bool,
-    window: str | None,
     decoder: str | None,
     replay: tuple[str, ...],
     zmert: str | None,
@@ -279,28 +261,28 @@ def tune(
     """
     _load_numpy()
     from mert.decoder import ReplayDecoder
-    from mert.limits import WeightLimits, read_groups, read_intervals, read_window
+    from mert.limits import WeightLimits, read_groups, read_intervals
     from mert.run import Stopping
-    from mert.solve import SearchSettings
+    from mert.search import SearchSettings
     from mert.tuning import tune as tune_lists
     from mert.tuning import tune_decoder
 
     _check_options(click.get_current_context())
     of_campaign = len(lists) == 1 and Path(lists[0]).is_dir()
-    search = SearchSettings(algorithm, restarts, seed, threads, replicates, average, read_window(window), aim)
+    search = SearchSettings(algorithm, restarts, seed, threads, replicates, aim)
     limits = WeightLimits(
         only, fix, read_intervals(bound, "--bound"), read_intervals(ranges, "--range"), read_groups(tie), norm
     )
     shown = _progress(quiet=quiet)
     result: TuningResult | DecoderTuning
-    with _cluster(dask) as workplace:
+    with _cluster(dask) as cluster:
         if zmert is not None:
             from mert.zmert.program import tune_zmert
 
             place = folder if _given(click.get_current_context(), "folder") else None
             now = int(time.time() * 1000)
             result = tune_zmert(
-                zmert, search, now=now, folder=place, timeout=timeout, workplace=workplace, progress=shown
+                zmert, search, now=now, folder=place, timeout=timeout, cluster=cluster, progress=shown
             )
         elif lists:
             result = tune_lists(
@@ -313,8 +295,7 @@ def tune(
                 search=search,
                 limits=limits,
                 allow_missing=allow_missing,
-                memory=memory,
-                workplace=workplace,
+                cluster=cluster,
                 progress=shown,
             )
         else:
@@ -332,8 +313,7 @@ def tune(
                 limits=limits,
                 stopping=Stopping(max_iterations, patience, keep),
                 timeout=timeout,
-                memory=memory,
-                workplace=workplace,
+                cluster=cluster,
                 progress=shown,
             )
     if output:
@@ -361,16 +341,12 @@ def _check_options(context: click.Context) -> None:
     ways = [bool(lists), given["decoder"] is not None, bool(given["replay"]), given["zmert"] is not None]
     if sum(ways) != 1:
         raise click.UsageError("expected one of: n-best LISTS, --decoder, --replay, --zmert")
-    if given["average"] and given["replicates"] == 1:
-        raise click.UsageError("--average needs --replicates of at least 2")
     if output and not Path(output).resolve().parent.is_dir():
         raise RyptError(f"{output}: its folder does not exist")
     if plot:
         check_picture(plot)
     if output == "-" and given["as_json"]:
         raise click.UsageError("-o - and --json both write to standard output")
-    if given["memory"] is not None and given["dask"] is not None:
-        raise click.UsageError("--memory is for this machine; the workers of --dask have limits of their own")
     if "-" in lists and given["dask"] is not None:
         raise click.UsageError("--dask cannot read standard input: the workers read the lists")
     if lists:
@@ -395,28 +371,15 @@ def _given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) == ParameterSource.COMMANDLINE
 
 
-def _read_size(text: str | None) -> int | None:
-    """A number of bytes such as 500M or 2G."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
-    if match is None:
-        raise click.BadParameter(f"expected a size such as 500M or 2G, got {text!r}")
-    size = int(float(match[1]) * 1024 ** ("KMGT".index(match[2].upper()) + 1))
-    if size < LEAST_MEMORY:
-        raise click.BadParameter(f"expected at least {LEAST_MEMORY >> 20}M, got {text}")
-    return size
-
-
 @contextmanager
-def _cluster(address: str | None) -> "Iterator[ClusterWorkplace | None]":
+def _cluster(address: str | None) -> "Iterator[Cluster | None]":
     if address is None:
         yield None
         return
-    from mert.cluster import cluster_workplace
+    from mert.cluster import open_cluster
 
-    with cluster_workplace(address) as workplace:
-        yield workplace
+    with open_cluster(address) as cluster:
+        yield cluster
 
 
 def _progress(*, quiet: bool) -> "TuningProgress":
@@ -484,13 +447,11 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     click.echo(result.signature, err=aside)
     for note in result.notes:
         talk(f"note: {note}", quiet=quiet)
-    ends = ", ".join(f"{score:.4f}" for score in result.ends[1:4])
-    parts = [name.removesuffix("_wall") for name in result.seconds if name.endswith("_wall")]
-    took = ", ".join(
-        f"{part} {result.seconds[part + '_wall']:.1f} (CPU {result.seconds[part + '_cpu']:.1f})"
-        for part in parts
-    )
-    talk(f"next best starts: {ends or 'none'}; seconds: {took}", quiet=quiet)
+    metric = signature_name(result.signature)
+    if result.ends:
+        talk(f"optimum of the lists: {metric} {result.ends[0]:.4f}", quiet=quiet)
+    took = ", ".join(f"{part} {seconds:.1f}" for part, seconds in result.seconds.items())
+    talk(f"seconds: {took}", quiet=quiet)
 
 
 def _print_loop(result: "DecoderTuning", *, aside: bool) -> None:

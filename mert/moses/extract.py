@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mert.lists.arrays import NBest, read_lists
-from mert.lists.columns import Sparse
+from mert.lists import NBest, read_lists
 from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_scores
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
@@ -80,7 +79,7 @@ def list_pairs(lists: NBest, stats: Ints, metric: str) -> Iterator[Pair]:
     for number, segment in enumerate(lists.segments):
         rows = range(int(lists.offsets[number]), int(lists.offsets[number + 1]))
         values = _single(lists.features[rows.start : rows.stop])
-        sparse = [_sparse_row(lists.sparse, i) for i in rows] if lists.sparse is not None else None
+        sparse = None if lists.sparse is None else [_single_sparse(lists.sparse.of(i)) for i in rows]
         yield (
             FeatureBlock(segment, names, values, sparse),
             ScoreBlock(segment, metric, stats[rows.start : rows.stop]),
@@ -93,13 +92,8 @@ def _single(values: Floats) -> Floats:
         return values.astype(np.float32).astype(np.float64)
 
 
-def _sparse_row(sparse: Sparse, candidate: int) -> dict[str, float]:
-    part = slice(int(sparse.rows[candidate]), int(sparse.rows[candidate + 1]))
-    values = _single(sparse.values[part]).tolist()
-    return {
-        sparse.names[column]: value
-        for column, value in zip(sparse.columns[part].tolist(), values, strict=True)
-    }
+def _single_sparse(row: dict[str, float]) -> dict[str, float]:
+    return dict(zip(row, _single(np.array(list(row.values()))).tolist(), strict=True))
 
 
 def moses_names(names: Sequence[str]) -> tuple[str, ...]:

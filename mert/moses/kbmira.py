@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mert.learners.mira import mira
+from mert.learners import mira
 from mert.moses.mert import check_metric
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import PairFiles, Pairs

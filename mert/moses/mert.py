@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
+from mert.checks import notes_on
 from mert.constraints import Constraints
-from mert.health import examine
-from mert.lists.arrays import Candidates, NBest
 from mert.moses.metrics import FileMetric
 from mert.moses.pairs import PairFiles, Pairs
 from mert.moses.weights import Starts, read_sparse_weights, read_starts
-from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize
-from rypt.arrays import Floats, Ints
-from rypt.records import Candidate
+from mert.problem import Candidates, InMemory, Problem, problem_of
+from mert.search import GOOD_POINTS, Climb, Watcher, optimize
+from rypt.arrays import Floats
+from rypt.metrics.metric import Metric
 from rypt.text import PathLike, RyptError
 
 Tell = Callable[[str], None]
@@ -42,24 +43,6 @@ class MosesTuning:
     ends: tuple[float, ...]
     near: tuple[float, ...]
     notes: tuple[str, ...]
-
-
-class StoredMetric:
-    """A metric whose statistics were read from files."""
-
-    maximize = True
-
-    def __init__(self, metric: FileMetric, rows: Ints) -> None:
-        self.metric, self.rows = metric, rows
-        self.scale, self.signature = metric.scale, metric.signature
-
-    def stats(self, candidates: Sequence[Candidate]) -> Ints:
-        """What the files say of all candidates."""
-        return self.rows
-
-    def score(self, sums: Ints) -> Floats:
-        """The score of each row."""
-        return self.metric.score(sums)
 
 
 def check_metric(pairs: Pairs, metric: FileMetric) -> None:
@@ -107,7 +90,7 @@ def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch) -
     check_metric(pairs, metric)
     constraints, points = _constraints(pairs.names, starts, how)
     problem = _problem(pairs, metric, points[0], constraints)
-    ends: list[Tuned] = []
+    ends: list[Climb] = []
     best = optimize(
         problem,
         points[0],
@@ -117,7 +100,7 @@ def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch) -
         threads=how.threads,
         watch=_seen(ends),
     )
-    near: list[Tuned] = []
+    near: list[Climb] = []
     if how.restarts:
         good = [tuned.weights for tuned in best[1:GOOD_POINTS]]
         best = optimize(
@@ -132,7 +115,7 @@ def search(pairs: Pairs, metric: FileMetric, starts: Starts, how: MosesSearch) -
         near = near[1 + len(good) :]
     weights = best[0].weights
     score = problem.score(weights)
-    notes = examine(problem, weights, points[0])
+    notes = notes_on(problem, weights, points[0])
     if score == 0:
         notes.append("the chosen candidates score 0: look at the references and the lists")
     ended, ended_near = (tuple(tuned.score for tuned in some) for some in (ends, near))
@@ -163,26 +146,17 @@ def _constraints(names: Sequence[str], starts: Starts, how: MosesSearch) -> tupl
     )
 
 
-def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints) -> TuningProblem:
-    size = len(pairs.features)
-    segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
-    texts = Candidates(
-        np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text
-    )
-    lists = NBest(
-        pairs.segments, pairs.offsets, texts, pairs.names, pairs.features, None, lambda i: ("features", i)
-    )
-    return make_problem(lists, StoredMetric(metric, pairs.stats), start, constraints)
+def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints) -> Problem:
+    features = np.asfortranarray(pairs.features)
+    scorer = cast(Metric, metric)  # its statistics have been read, so they are not counted
+    candidates = Candidates(pairs.offsets, features, None, pairs.stats, scorer)
+    return problem_of(InMemory(candidates), pairs.names, scorer, start, constraints)
 
 
-def _no_text(index: int) -> Candidate:
-    raise RyptError("files of features hold no texts")
-
-
-def _seen(ends: list[Tuned]) -> Watcher:
+def _seen(ends: list[Climb]) -> Watcher:
     """Keeps the results that pass."""
 
-    def watch(results: Iterable[Tuned]) -> Iterable[Tuned]:
+    def watch(results: Iterable[Climb]) -> Iterable[Climb]:
         for tuned in results:
             ends.append(tuned)
             yield tuned

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from mert.cluster import Cluster
 from mert.constraints import Constraints
 from mert.folder import TuningFolder
 from mert.run import DecoderTuning, LoopPlan, Stillness, Stopping, TuningProgress, run_loop
-from mert.search.build import Workplace
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
 from mert.zmert.decoder import ORIGINAL, DecoderConfig, Script, ZmertDecoder, ZmertLists, java_number
@@ -61,7 +61,7 @@ def tune_zmert(
     now: int,
     folder: PathLike | None = None,
     timeout: float | None = None,
-    workplace: Workplace | None = None,
+    cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Run a configuration of Z-MERT and leave behind the files that Z-MERT leaves.
@@ -76,7 +76,7 @@ def tune_zmert(
         folder=None if folder is None else Path(folder),
         timeout=timeout,
     )
-    result = run_loop(job.plan, job.decoder, job.folder, workplace=workplace, progress=progress)
+    result = run_loop(job.plan, job.decoder, job.folder, cluster=cluster, progress=progress)
     job.finish(result.weights)
     return result
 
