@@ -51,6 +51,10 @@ def parse_label(text: str) -> tuple[Label, float | None]:
     return (Label.parse(text), None) if severity is None else (Label.NO, severity)
 
 
+LABELS = (Label.NOT_SURE, Label.YES, Label.NO)  # in the order of their codes in databases and arrays
+SOURCES = ("hit", "import", "simulation")  # of judgments, in the order of their codes
+
+
 class Span(NamedTuple):
     """Source tokens ``start`` up to, not including, ``stop``; positions count from 0.
 
@@ -127,9 +131,6 @@ class Judgment(NamedTuple):
     time: int | None = None
     weight: float = 1.0
     severity: float | None = None
-
-
-SOURCES = ("hit", "import", "simulation")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = runpy.run_path(str(ROOT / "docs" / "update_api.py"))
+SCRIPT = runpy.run_path(str(ROOT / ".ci" / "update_api.py"))
 PACKAGES = [import_module(name) for name in SCRIPT["PACKAGES"]]
 
 
@@ -26,7 +26,7 @@ def public_values() -> list[tuple[str, ModuleType]]:
 
 def test_the_page_is_what_the_docstrings_say() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert page == SCRIPT["api_page"](), "run python docs/update_api.py"
+    assert page == SCRIPT["api_page"](), "run python .ci/update_api.py"
 
 
 def test_the_page_names_what_is_public_and_nothing_else() -> None:

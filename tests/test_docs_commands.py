@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "rypt" / "demo" / "data"
 EXAMPLE = "# example only: "
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-PEOPLE = "rypt simulate --at two/market --truth judgments.jsonl -C two --workers 5"
+PEOPLE = "rypt simulate --market two/market --truth judgments.jsonl -C two --workers 5"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -101,7 +101,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ratings(folder)
     write_comparisons(folder)
     run("\n".join(blocks(ROOT / "README.md")), folder, PEOPLE)
-    run("rypt db import campaign judgments.jsonl", folder)  # what the reader would have filled in
+    run("rypt import judgments judgments.jsonl -C campaign", folder)  # what the reader would have filled in
     return folder
 
 

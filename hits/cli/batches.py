@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, tell_price
+from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, read_market, tell_price
 from hits.records import Kind
 from rypt.console import JSON, QUIET, talk, watcher
 from rypt.text import RyptError, plural
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 MARKET = click.option(
     "--market",
-    type=click.Choice(["local", "mturk"]),
-    default="local",
+    default="market",
     show_default=True,
-    help="Market whose fees are included; the local market has none.",
+    callback=lambda context, option, text: read_market(text).name,
+    help="Market whose fees are included: a folder (your own, no fees), a URL, mturk, or mturk-sandbox.",
 )
 
 

@@ -5,7 +5,7 @@ import click
 from hits.cli.batches import controls, make, price
 from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
 from hits.cli.recruit import recruit
-from hits.cli.results import aggregate, export
+from hits.cli.results import aggregate
 from hits.cli.status import status
 from hits.cli.workers import workers
 from rypt.console import Group
@@ -13,7 +13,7 @@ from rypt.console import Group
 SECTIONS = {
     "Make": ("make", "controls", "price"),
     "Publish": ("serve", "publish", "invite", "recruit", "expire"),
-    "Collect": ("status", "dashboard", "collect", "export", "aggregate"),
+    "Collect": ("status", "dashboard", "collect", "aggregate"),
     "Settle": ("workers", "review", "bonus", "block", "unblock"),
 }
 
@@ -34,7 +34,6 @@ for command in (
     controls,
     dashboard,
     expire,
-    export,
     invite,
     make,
     price,

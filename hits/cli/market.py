@@ -14,6 +14,7 @@ from hits.cli.shared import (
     CAMPAIGN,
     FOLDER,
     MONEY,
+    OWN_MARKET,
     YES,
     added_line,
     market_options,
@@ -87,7 +88,7 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
 def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say.
 
-    With --market prolific, a participant's submission follows once all of that participant's work is decided. A reason
+    A Prolific participant's submission follows once all of that participant's work is decided. A reason
     may begin with Prolific's category ("LOW_EFFORT: …"), or with "RETURN:" to ask for a return instead of rejecting.
     """
     from hits.market.collect import review as review_work
@@ -259,20 +260,20 @@ def serve(
 
 
 @click.command()
-@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
-def dashboard(at: str) -> None:
+@OWN_MARKET
+def dashboard(market: str) -> None:
     """Print a link to the requester's page of a market; it opens the page once, in one browser."""
     from hits.market.folder import served_access
     from hits.market.served import is_served
 
-    click.echo(served_access(at).dashboard_url)
-    if not is_served(Path(at)):
-        talk(f"note: the market does not answer; `rypt hits serve {at}` serves it")
+    click.echo(served_access(market).dashboard_url)
+    if not is_served(Path(market)):
+        talk(f"note: the market does not answer; `rypt hits serve {market}` serves it")
 
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+@OWN_MARKET
 @click.option(
     "--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column."
 )
@@ -286,7 +287,7 @@ def dashboard(at: str) -> None:
 )
 @JSON
 def invite(
-    names: tuple[str, ...], at: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
+    names: tuple[str, ...], market: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
 ) -> None:
     """Create an invitation link for each of NAMES, and print it with the worker's id."""
     from hits.server.invitations import invite as invite_people
@@ -299,20 +300,20 @@ def invite(
     if revoke:
         if country is not None:
             raise click.UsageError("--country is for invitations, not for --revoke")
-        count = revoke_links(at, everybody)
+        count = revoke_links(market, everybody)
         click.echo(json.dumps({"revoked": count}) if as_json else f"{plural(count, 'link')} revoked")
         return
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
-    people = [asdict(person) for person in invite_people(at, everybody, country=country)]
+    people = [asdict(person) for person in invite_people(market, everybody, country=country)]
     if as_json:
         click.echo(json.dumps(people, ensure_ascii=False))
         return
     for person in people:
         click.echo("\t".join(person.values()))
-    if not open_hits(at):
+    if not open_hits(market):
         talk(
-            f"warning: this market has no work to give now; `rypt hits publish BATCH --at {at}` brings some. "
+            f"warning: this market has no work to give now; `rypt hits publish BATCH --market {market}` brings some. "
             "The links stay valid"
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, FOLDER, MONEY, TOKEN_FILE, YES, confirm, read_token
+from hits.cli.shared import BATCH, MONEY, OWN_MARKET, TOKEN_FILE, YES, confirm, open_prolific
 from rypt.console import JSON
 from rypt.text import plural
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @BATCH
-@click.option("--at", type=FOLDER, default="market", show_default=True, help="The folder of the market.")
+@OWN_MARKET
 @click.option(
     "--hits-each",
     type=click.IntRange(min=1),
@@ -43,12 +43,11 @@ if TYPE_CHECKING:
 )
 @click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
 @TOKEN_FILE
-@click.option("--api", default="", help="Another address of the API, for tests.")
 @YES
 @JSON
 def recruit(
     batch: str,
-    at: str,
+    market: str,
     hits_each: int | None,
     places: int | None,
     reward: Decimal | None,
@@ -56,7 +55,6 @@ def recruit(
     devices: tuple[str, ...],
     action: str | None,
     token_file: str | None,
-    api: str,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -64,22 +62,21 @@ def recruit(
 
     Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
     what it costs with the service's fee. --publish opens it. Every step can be repeated: no second study is made.
-    `rypt hits review`, `bonus`, `workers`, `collect` and `status` with --market prolific do the rest.
+    `rypt hits review`, `bonus`, `workers`, `collect` and `status` do the rest.
     """
     from hits.batch.folder import read_batch
     from hits.market.folder import read_terms
-    from hits.market.prolific import API, Prolific
     from hits.market.recruit import plan_study, set_state
     from hits.market.recruit import recruit as make_study
 
-    service = Prolific(read_token(token_file), api or API)
+    service = open_prolific(token_file)
     if action:
         if action == "PUBLISH" and not yes:
             confirm("Open the study? Participants who finish must be paid.")
-        study = set_state(batch, at, service, action)
+        study = set_state(batch, market, service, action)
         click.echo(json.dumps(asdict(study)) if as_json else f"study {study.id} is {study.status}")
         return
-    terms = read_terms(at)
+    terms = read_terms(market)
     plan = plan_study(read_batch(batch), hits_each or (terms.hits if terms else 0) or 5, places)
     plan = replace(
         plan,
@@ -87,7 +84,9 @@ def recruit(
         filters=_read_filters(filters) if filters else (),
         devices=devices or plan.devices,
     )
-    done = make_study(batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost)))
+    done = make_study(
+        batch, market, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost))
+    )
     if as_json:
         click.echo(json.dumps({**asdict(done.study), "cost": str(done.cost), "made": done.made}))
     else:

@@ -1,4 +1,4 @@
-"""``rypt import results``, ``rypt hits export``, ``rypt hits aggregate``: what came back, in files."""
+"""``rypt import results`` and ``rypt hits aggregate``: what came back, in files."""
 
 import json
 from dataclasses import asdict
@@ -8,7 +8,7 @@ import click
 
 from hits.cli.shared import CAMPAIGN, FOLDER, added_line, open_results
 from rypt.console import JSON, talk
-from rypt.text import open_output, plural
+from rypt.text import plural
 
 
 @click.command("results")
@@ -37,7 +37,7 @@ def import_results(
 ) -> None:
     """Import a results CSV of the requester web site into a campaign, all of it or nothing.
 
-    A file that ends in .jsonl is one of rypt hits export, and is joined with what the campaign knows of its assignments.
+    A file that ends in .jsonl is one of `rypt export --results`, and is joined with what the campaign knows of its assignments.
     In a CSV a label row needs Input.segment, Input.start and Input.stop (or first and last, included), Input.phrase_1 … and
     Answer.label_1 …; a comparison Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and
     Answer.rank_1 …. With --batch only Input.item is needed of the Input columns.
@@ -73,27 +73,6 @@ def _renamed(text: str) -> tuple[str, str]:
     if not theirs or not equals or not ours:
         raise click.UsageError(f"--rename {text}: expected THEIRS=OURS")
     return theirs, ours
-
-
-@click.command()
-@CAMPAIGN
-@click.option("--batch", type=FOLDER, help="Export only this batch.")
-@click.option("-o", "--output", type=click.Path(), default="-", show_default=True)
-def export(campaign: str, batch: str | None, output: str) -> None:
-    """Write a results CSV in the format of the requester web site, with empty columns Approve and Reject.
-
-    To a file that ends in .jsonl, write all that is known of assignments, payments included; rypt import results reads it.
-    """
-    from hits.batch.folder import read_batch
-    from hits.results.csv_file import export_results
-    from hits.results.jsonl_file import export_answers
-
-    only = read_batch(batch).settings.id if batch else None
-    with open_results(campaign) as results, open_output(output) as stream:
-        if is_jsonl(output):
-            export_answers(results, stream, batch=only)
-        else:
-            export_results(results, stream, batch=only)
 
 
 @click.command()

@@ -19,6 +19,7 @@ from rypt.text import RyptError, plural
 if TYPE_CHECKING:
     from hits.market.client import Market, MarketAddress, Participant
     from hits.market.collect import Collected
+    from hits.market.prolific import Prolific
     from hits.payment import Price
     from hits.records import Batch
     from hits.results.answers import Added, Results
@@ -37,9 +38,13 @@ TOKEN_FILE = click.option(
     type=click.Path(dir_okay=False),
     help=f"For Prolific: file with the API token, which only you can read [the variable {TOKEN}].",
 )
-CLOSED = (
-    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
-    "`rypt hits serve` runs your own market, which --market local (the default) uses."
+API = "RYPT_PROLIFIC_API"  # the variable with another address of Prolific's API, for tests
+MTURK = {
+    "mturk": "https://mturk-requester.us-east-1.amazonaws.com",
+    "mturk-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+}
+OWN_MARKET = click.option(
+    "--market", type=FOLDER, default="market", show_default=True, help="Folder of your own market."
 )
 
 
@@ -70,76 +75,49 @@ MONEY = Money()
 
 
 def market_options(command: F) -> F:
-    """Which market, and how to reach it: five options that the command gets as one `MarketAddress`, ``market``."""
+    """Which market, and how to reach it: two options that the command gets as one `MarketAddress`, ``market``."""
 
     @functools.wraps(command)
-    def with_address(
-        *args: Any,
-        market: str,
-        at: str,
-        endpoint: str | None,
-        production: bool,
-        token_file: str | None,
-        **others: Any,
-    ) -> Any:
-        address = read_address(market, at, endpoint, production, token_file)
-        if address.folder is None:
-            talk(CLOSED, quiet=others.get("quiet", False))
-        return command(*args, market=address, **others)
+    def with_address(*args: Any, market: str, token_file: str | None, **others: Any) -> Any:
+        return command(*args, market=read_market(market, token_file), **others)
 
-    options = [
-        click.option(
-            "--market",
-            type=click.Choice(["local", "prolific", "mturk"]),
-            default="local",
-            show_default=True,
-            help="Your own market, your own with Prolific, which recruits for it, or one that speaks Mechanical Turk's "
-            "protocol.",
-        ),
-        click.option(
-            "--at",
-            type=FOLDER,
-            default="market",
-            show_default=True,
-            help="Folder of the local market, which `rypt hits serve` serves.",
-        ),
-        click.option(
-            "--endpoint",
-            help="For mturk: URL of the requester endpoint; for prolific: another address of its API.",
-        ),
-        TOKEN_FILE,
-        click.option("--production", is_flag=True, help="Confirm that the endpoint may spend real money."),
-    ]
-    return cast("F", functools.reduce(lambda made, option: option(made), reversed(options), with_address))
+    option = click.option(
+        "--market",
+        default="market",
+        show_default=True,
+        help="Folder of your own market, URL of a requester endpoint, mturk, or mturk-sandbox.",
+    )
+    return cast("F", option(TOKEN_FILE(with_address)))
 
 
-def read_address(
-    market: str, at: str, endpoint: str | None, production: bool, token_file: str | None = None
-) -> "MarketAddress":
-    """The market that the options name."""
+def read_market(text: str, token_file: str | None = None) -> "MarketAddress":
+    """The market that ``--market`` names; one that people were recruited for on Prolific is reached with its token."""
     from hits.market.client import MarketAddress
 
-    if token_file is not None and market != "prolific":
-        raise click.UsageError("--token-file is for --market prolific")
-    if market == "prolific":
-        return MarketAddress(folder=Path(at), recruited=_recruiting(Path(at), endpoint, token_file))
-    if market == "local":
-        if endpoint or production:
-            raise click.UsageError("--endpoint and --production are for --market mturk")
-        return MarketAddress(folder=Path(at))
-    if endpoint is None:
-        raise click.UsageError("--market mturk needs --endpoint URL")
-    return MarketAddress(endpoint=endpoint, production=production)
+    if text in MTURK or "://" in text:
+        if token_file is not None:
+            raise click.UsageError("--token-file is for your own market, with people from Prolific")
+        return MarketAddress(endpoint=MTURK.get(text, text), production=True)
+    folder = Path(text)
+
+    def with_prolific(market: "Market") -> "Market":
+        from hits.market.recruit import recruiting_logs
+
+        if not recruiting_logs(folder):
+            return market
+        from hits.market.recruited import RecruitedMarket
+        from hits.server.invitations import worker_names
+
+        return RecruitedMarket(market, open_prolific(token_file), lambda: worker_names(folder))
+
+    return MarketAddress(folder=folder, recruited=with_prolific)
 
 
-def _recruiting(folder: Path, api: str | None, token_file: str | None) -> "Callable[[Market], Market]":
-    """What adds Prolific to the local market of a folder."""
-    from hits.market.prolific import API, Prolific
-    from hits.market.recruited import RecruitedMarket
-    from hits.server.invitations import worker_names
+def open_prolific(token_file: str | None) -> "Prolific":
+    """Prolific's API, with the token of a file or of the environment."""
+    from hits.market import prolific
 
-    service = Prolific(read_token(token_file), api or API)
-    return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
+    return prolific.Prolific(read_token(token_file), os.environ.get(API) or prolific.API)
 
 
 def read_token(path: str | None) -> str:

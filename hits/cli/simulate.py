@@ -18,7 +18,9 @@ SHARE = click.FloatRange(0, 1)
 
 
 @click.command()
-@click.option("--at", default="market", show_default=True, help="Folder of the market, or its shared link.")
+@click.option(
+    "--market", default="market", show_default=True, help="Folder of the market, or its shared link."
+)
 @click.option(
     "--truth",
     required=True,
@@ -77,7 +79,7 @@ SHARE = click.FloatRange(0, 1)
 @JSON
 @QUIET
 def simulate(
-    at: str,
+    market: str,
     truth: str,
     campaign: str | None,
     workers: int,
@@ -104,13 +106,13 @@ def simulate(
     talk("These workers are SIMULATED: their answers are not human judgments.", quiet=quiet)
     with _stopped_by_signals() as stop:
         result = run(
-            at,
+            market,
             truth,
             crew,
             campaign=campaign,
             watch=watch,
             stop=stop,
-            waiting=lambda: talk(f"waiting for the market in {at} to be served", quiet=quiet),
+            waiting=lambda: talk(f"waiting for the market in {market} to be served", quiet=quiet),
         )
     if not result.people:
         raise click.Abort

@@ -66,7 +66,7 @@ def workers(
 
     Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
     dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the local
-    market in --at is on this machine, and a note says what is newer there.
+    market in --market is on this machine, and a note says what is newer there.
     """
     from hits.results.quality import worker_reports
     from hits.results.workers import bonus_payments, exclude_workers, pay_of_workers

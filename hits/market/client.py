@@ -329,7 +329,7 @@ class MarketAddress:
             return local if self.recruited is None else self.recruited(local)
         endpoint = self.endpoint or ""
         if spends_money(endpoint) and not self.production:
-            raise RyptError(f"{endpoint} is no sandbox: say --production if it is meant")
+            raise RyptError(f"{endpoint} may spend real money: expected production=True in its MarketAddress")
         return connect(endpoint, None, None, "mturk")
 
 

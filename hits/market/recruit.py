@@ -185,7 +185,7 @@ def recruit(
         raise RyptError(message)
     if not (folder / BATCH_TOML).is_file():
         raise RyptError(
-            f"{batch}: is not published on {market}; `rypt hits publish {batch} --at {market}` does that"
+            f"{batch}: is not published on {market}; `rypt hits publish {batch} --market {market}` does that"
         )
     log = RecruitingLog(folder)
     with log.held():

@@ -72,7 +72,11 @@ def _ask(
     if isinstance(market, str | Path):
         market = market_address(market)
     if isinstance(market, MarketAddress) and market.folder is not None and not has_market(market.folder):
-        return None, f"no market in {market.folder}; say --at FOLDER to ask the one it is published on", ()
+        return (
+            None,
+            f"no market in {market.folder}; say --market FOLDER to ask the one it is published on",
+            (),
+        )
     client = open_market(market)
     if client.key not in counts:
         return None, f"the batch is not published on this market but on {', '.join(counts)}", ()

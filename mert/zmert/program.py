@@ -2,7 +2,7 @@
 
     tune_zmert("ZMERT_config.txt", now=…)    # read_zmert → run_loop → finish
 
-docs/zmert.md says which settings are honoured and what differs.
+docs/moses.md says which settings are honoured and what differs.
 """
 
 import hashlib

@@ -17,7 +17,7 @@ from rypt.analysis.held_out import CurvePoint, HeldOutSystems, HeldOutWorkers, p
 from rypt.analysis.redundancy import PhraseReuse, Redundancy, redundancy
 from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
-from rypt.database.votes import Votes, read_votes
+from rypt.database.votes import VoteArrays, read_votes
 from rypt.options import check_held_out
 from rypt.records import Candidate
 from rypt.scoring.forest import Forest
@@ -141,7 +141,7 @@ def analyze(
 
 
 def _division(
-    database: PathLike, votes: Votes, lists: Lists, places: Places, hold_out: str | None
+    database: PathLike, votes: VoteArrays, lists: Lists, places: Places, hold_out: str | None
 ) -> tuple[HeldOutSystems | HeldOutWorkers | None, str, list[str]]:
     """How to divide the judgments, with notes; or None and a note that says why not."""
     systems = outputs_of(lists, votes.origins)

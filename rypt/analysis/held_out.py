@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rypt.arrays import Codes, Floats, Ints
-from rypt.database.votes import Votes
+from rypt.database.votes import VoteArrays
 from rypt.scoring.models import CalibratedTable, Percolation
 from rypt.scoring.observations import Observations, Places
 from rypt.scoring.percolation import NO, NO_UP, STATES, UNKNOWN, YES, YES_DOWN
@@ -38,10 +38,10 @@ class JudgmentSplit(NamedTuple):
 class HeldOutSystems:
     """Judgments held out by system; ``outputs`` are each system's candidates, as indices into ``places``.
 
-    Votes of other origins (a reference, say) are always known.
+    VoteArrays of other origins (a reference, say) are always known.
     """
 
-    votes: Votes
+    votes: VoteArrays
     places: Places
     outputs: Mapping[str, Ints]
 
@@ -69,7 +69,7 @@ class HeldOutSystems:
 class HeldOutWorkers:
     """Judgments held out by worker; all candidates are labelled."""
 
-    votes: Votes
+    votes: VoteArrays
     places: Places
 
     @property

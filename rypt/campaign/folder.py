@@ -139,7 +139,7 @@ class Campaign:
             if judged.tokens != segment.tokens:
                 db.close()
                 what = f"segment {segment.id} is {segment.text!r}, but judgments are about {judged.text!r}"
-                raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt db check')")
+                raise InputError(self.path(self.files.source), None, f"{what} (see 'rypt check')")
         missing = [segment for segment in self.segments if segment.id not in known]
         if missing and not readonly:
             db.add_segments(missing)

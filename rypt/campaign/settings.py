@@ -159,9 +159,8 @@ class MarketSettings:
     def options(self, campaign: PathLike) -> list[str]:
         """The options of a command that say which market."""
         if self.endpoint is None:
-            return ["--at", os.path.normpath(Path(campaign, self.folder))]
-        production = ["--production"] if self.production else []
-        return ["--market", "mturk", "--endpoint", self.endpoint, *production]
+            return ["--market", os.path.normpath(Path(campaign, self.folder))]
+        return ["--market", self.endpoint]
 
     @classmethod
     def located_at(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rypt.cli.db import open_database, others_added
+from rypt.cli.database import database_file, open_database
 from rypt.console import FILE, JSON, QUIET, Group, progress, talk, watcher
 from rypt.options import CASES
 from rypt.ratings.rating import LEVELS
@@ -123,7 +123,7 @@ def judgments(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin).
+    """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin), or from other databases or campaigns.
 
     Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
     stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
@@ -142,7 +142,7 @@ def judgments(
             try:
                 imported = import_file(
                     opened,
-                    file,
+                    database_file(Path(file)) if Path(file).is_dir() else file,
                     lines=progress(read_lines(file), f"import {file}", quiet=quiet or as_json),
                     rename=_pairs(rename),
                     defaults=_pairs(defaults),
@@ -156,17 +156,19 @@ def judgments(
                 break
             for number, message in imported.refusals:
                 talk(f"{file}:{number}: refused: {message}", quiet=quiet or as_json)
+            for conflict in imported.conflicts[:20]:
+                talk(f"{file}: conflict: {conflict}", quiet=quiet or as_json)
             results.append({"file": file, **asdict(imported)})
         by_hand = 0 < sum(result["added"] for result in results) <= BY_HAND
         contradictions = opened.count_contradictions() if by_hand else 0
     for result in results if not as_json else ():
         counts = f"{result['already']} already there, {result['unanswered']} unanswered, {result['refused']} refused"
-        click.echo(
-            f"{result['file']}: {plural(result['added'], 'judgment')} added, {counts}; {others_added(result)}"
-        )
+        excluded = f", {plural(result['others'], 'excluded worker')}" if result["others"] else ""
+        others = f"{plural(result['segments'], 'segment')} added{excluded}"
+        click.echo(f"{result['file']}: {plural(result['added'], 'judgment')} added, {counts}; {others}")
     if contradictions:
         both = f"in {plural(contradictions, 'place')} one worker said both YES and NO; both count"
-        talk(f"note: {both}, against each other: rypt db check {database} names them", quiet=quiet)
+        talk(f"note: {both}, against each other: rypt check {database} names them", quiet=quiet)
     if failure:
         raise failure
     if as_json:

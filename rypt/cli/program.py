@@ -17,7 +17,7 @@ from rypt.text import OptionError, RyptError, shown_message
 GROUP = "rypt.commands"
 SECTIONS = {
     "Begin": ("demo", "init", "import", "status"),
-    "Ask and score": ("queries", "score", "explain", "analyze", "db"),
+    "Ask and score": ("queries", "score", "explain", "analyze", "export", "check"),
     "Tune": ("tune", "decode", "loop", "moses-tools"),
     "Compare and rank": ("compare", "rank"),
     "People": ("hits", "simulate"),

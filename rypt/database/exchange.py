@@ -10,7 +10,6 @@ import math
 import os
 import re
 import secrets
-from bisect import insort
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,10 +17,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rypt.csv_rows import csv_rows, restore, write_records
 from rypt.database.judgments import DatabaseError, JudgmentDatabase, Writer
+from rypt.database.schema import SQLITE_HEAD
 from rypt.options import check_option
 from rypt.records import SOURCES, Judgment, Record, Segment, Span, parse_label
 from rypt.strict import SyntaxFormatError, parse_json
@@ -40,32 +40,22 @@ from rypt.text import (
 from rypt.texts.treebank import parsed
 
 REFUSALS = 1000  # listed with their lines
-JUDGMENT_FIELDS = (
-    "segment",
-    "start",
-    "stop",
-    "phrase",
-    "label",
-    "worker",
-    "origin",
-    "source",
-    "time",
-    "weight",
-    "severity",
-)
+PLAIN_FIELDS = ("segment", "start", "stop", "phrase", "label", "worker", "origin", "source", "time", "weight")
+JUDGMENT_FIELDS = (*PLAIN_FIELDS, "severity")
 SEGMENT_FIELDS = ("id", "text", "tree", "language")
-TOO_LATE = 253402300800  # seconds from 1970 to the year 10000
 NAMES = ("segment", "worker", "origin", "id", "language")  # shown in tables and messages
 LONGEST_NAME = 1000
 LARGEST_NUMBER = 1e6  # sums of weights stay exact far beyond
+TOO_LATE = 253402300800  # seconds from 1970 to the year 10000
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(slots=True)
 class Imported:
-    """What became of the lines of an import; ``others`` are workers who were not excluded before.
+    """What became of the records of an import; ``others`` are workers who were not excluded before.
 
-    ``refusals`` has the first thousand refused lines.
+    ``refusals`` has the first thousand refused lines; ``conflicts`` are the keys to which one worker gave different
+    labels in two databases.
     """
 
     added: int = 0
@@ -75,23 +65,7 @@ class Imported:
     refused: int = 0
     others: int = 0
     refusals: list[tuple[int, str]] = field(default_factory=list)
-
-    def refuse(self, line: int, message: str) -> None:
-        """Count a refused line."""
-        self.refused += 1
-        insort(self.refusals, (line, message))
-        del self.refusals[REFUSALS:]
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What a merge added, and where the two databases contradict each other."""
-
-    added: int
-    already: int
-    segments: int
-    conflicts: list[str]
-    others: int = 0
+    conflicts: list[str] = field(default_factory=list)
 
 
 def import_file(
@@ -104,40 +78,90 @@ def import_file(
     skip_refused: bool = False,
     replace_trees: bool = False,
 ) -> Imported:
-    """Import one file in one transaction.
+    """Import one file in one transaction: JSONL, CSV, TSV, or another judgment database (`merge`).
 
     A line that is refused stops the import and nothing is changed, unless ``skip_refused``. ``rename`` maps the
     file's own column names to ours; ``defaults`` fills fields that the file does not have or leaves blank, except for a
     blank label. ``lines`` replaces reading ``path``, for a caller who shows progress.
     """
+    if is_database(path):
+        return merge(db, path, replace_trees=replace_trees)
     lines = read_lines(path) if lines is None else lines
     if str(path) == "-":
-        lines = list(lines)  # whoever writes them may be slow, and the file is locked from here on
+        lines = list(lines)  # they may come slowly, and the database is locked from here on
+    defaults = {"source": "import", **(defaults or {})}
+    result = Imported()
     with db.writing():
         before = db.count()
-        importing = _Import(db, replace_trees, {"source": "import", **(defaults or {})})
-        for line, record in _records(path, lines, rename or {}, importing.result):
-            importing.take(line, record)
-        result = importing.finish()
+        writer = Writer(db.db.conn, db.case, count_repeats=True)
+        sizes = {segment.id: len(segment.tokens) for segment in db.segments()}
+        for line, record in _records(path, lines, rename or {}):
+            try:
+                if isinstance(record, str):
+                    raise FormatError(record)
+                if "label" in record or not {"text", "excluded", "assignment"} & record.keys():
+                    judgment = _judgment(record, defaults, sizes)
+                    if judgment is None:
+                        result.unanswered += 1
+                    else:
+                        writer.add(judgment)
+                        result.already += 1
+                elif "text" in record:
+                    segment = segment_from_record(record)
+                    parsed(segment)
+                    result.segments += db.put_segment(segment, replace_trees)
+                    sizes[segment.id] = len(segment.tokens)
+                elif "excluded" in record:
+                    result.others += db.put_excluded(*_excluded_from_record(record))
+                else:
+                    raise FormatError(
+                        "expected judgments and segments, found an answer to a hit (rypt import results)"
+                    )
+            except RyptError as error:
+                result.refused += 1
+                if result.refused <= REFUSALS:
+                    result.refusals.append((line, str(error)))
         if result.refused and not skip_refused:
             line, message = result.refusals[0]
             more = f" ({plural(result.refused - 1, 'more line')} refused)" if result.refused > 1 else ""
             raise InputError(path, line, message + more)
+        writer.flush()
         result.added = db.count() - before
         result.already -= result.added
     return result
 
 
+def _judgment(
+    record: dict[str, Any], defaults: Mapping[str, str], sizes: Mapping[str, int]
+) -> Judgment | None:
+    """The judgment of a record, None for a question that was not answered; ``sizes`` are the tokens of segments."""
+    for name, value in defaults.items():
+        if name not in record or (name != "label" and _is_blank(record[name])):
+            record[name] = value
+    if "label" not in record:
+        raise FormatError("expected a label (a judgment) or a text (a segment)")
+    if _is_blank(record["label"]):
+        return None
+    judgment = judgment_from_record(record)
+    size = sizes.get(judgment.segment)
+    if size is None:
+        raise FormatError(f"segment {judgment.segment!r} is not in the database")
+    if judgment.span.stop > size:
+        where = f"segment {judgment.segment}, which has {plural(size, 'token')}"
+        raise FormatError(f"span {judgment.span} is outside {where}")
+    return judgment
+
+
 def _records(
-    path: PathLike, lines: NumberedLines, rename: Mapping[str, str], result: Imported
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records of a JSONL, CSV or TSV file with their lines; what is no record is refused."""
+    path: PathLike, lines: NumberedLines, rename: Mapping[str, str]
+) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """The records of a JSONL, CSV or TSV file with their lines; of a line that has none, what was expected."""
     numbered = iter(lines)
     first = next(((number, text) for number, text in numbered if text.strip()), None)
     if first is None:
         return
     if not first[1].lstrip().startswith("{"):
-        yield from _table_records(path, first, numbered, rename, result)
+        yield from _table_records(path, first, numbered, rename)
         return
     for number, text in chain([first], numbered):
         if not text.strip():
@@ -145,23 +169,17 @@ def _records(
         try:
             record = parse_json(text)
         except SyntaxFormatError as error:
-            result.refuse(number, f"expected a JSON object: {error}")
+            yield number, f"expected a JSON object: {error}"
             continue
-        if not isinstance(record, dict):
-            result.refuse(number, f"expected a JSON object, found {text[:40]!r}")
-        elif rename:
+        if isinstance(record, dict):
             yield number, {rename.get(name, name): value for name, value in record.items()}
         else:
-            yield number, record
+            yield number, f"expected a JSON object, found {text[:40]!r}"
 
 
 def _table_records(
-    path: PathLike,
-    first: tuple[int, str],
-    lines: Iterator[tuple[int, str]],
-    rename: Mapping[str, str],
-    result: Imported,
-) -> Iterator[tuple[int, dict[str, Any]]]:
+    path: PathLike, first: tuple[int, str], lines: Iterator[tuple[int, str]], rename: Mapping[str, str]
+) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """The records of a CSV or TSV file, whose first line names the columns."""
     number, text = first
     delimiter = max("\t,;", key=text.count)
@@ -176,7 +194,7 @@ def _table_records(
         if len(row) == len(header):
             yield number, dict(zip(header, row, strict=True))
         else:
-            result.refuse(number, f"expected {len(header)} fields, found {len(row)}")
+            yield number, f"expected {len(header)} fields, found {len(row)}"
 
 
 def _table_rows(path: PathLike, lines: NumberedLines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -189,98 +207,41 @@ def _table_rows(path: PathLike, lines: NumberedLines, delimiter: str) -> Iterato
     yield from ((number, [restore(cell) for cell in row]) for number, row in rows if row)
 
 
-class _Import:
-    """An import inside a transaction: takes records one by one; what is wrong with them is refused."""
-
-    def __init__(self, db: JudgmentDatabase, replace_trees: bool, defaults: Mapping[str, str]) -> None:
-        self.result = Imported()
-        self._db = db
-        self._replace_trees = replace_trees
-        self._defaults = defaults
-        self._writer = Writer(db.db.conn, db.case, count_repeats=True)
-        self._sizes = {segment.id: len(segment.tokens) for segment in db.segments()}
-
-    def take(self, line: int, record: dict[str, Any]) -> None:
-        """Add what a record says."""
-        try:
-            if "label" in record or not {"text", "excluded", "assignment"} & record.keys():
-                self._take_judgment(self._with_defaults(record))
-            elif "text" in record:
-                segment = segment_from_record(record)
-                parsed(segment)
-                self.result.segments += self._db.put_segment(segment, self._replace_trees)
-                self._sizes[segment.id] = len(segment.tokens)
-            elif "excluded" in record:
-                self.result.others += self._db.put_excluded(*_excluded_from_record(record))
-            else:
-                raise FormatError(
-                    "expected judgments and segments, found an answer to a hit: rypt import results reads it"
-                )
-        except RyptError as error:
-            self.result.refuse(line, str(error))
-
-    def _with_defaults(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record, with defaults in place of missing and blank fields, but for a blank label."""
-        for name, value in self._defaults.items():
-            if name not in record or (name != "label" and _is_blank(record[name])):
-                record[name] = value
-        return record
-
-    def _take_judgment(self, record: dict[str, Any]) -> None:
-        if "label" not in record:
-            raise FormatError("expected a label (a judgment) or a text (a segment)")
-        if _is_blank(record["label"]):
-            self.result.unanswered += 1
-            return
-        judgment = judgment_from_record(record)
-        size = self._sizes.get(judgment.segment)
-        if size is None:
-            raise FormatError(f"segment {judgment.segment!r} is not in the database")
-        if judgment.span.stop > size:
-            where = f"segment {judgment.segment}, which has {plural(size, 'token')}"
-            raise FormatError(f"span {judgment.span} is outside {where}")
-        self._writer.add(judgment)
-        self.result.already += 1
-
-    def finish(self) -> Imported:
-        """Write what is left; ``already`` counts all judgments so far."""
-        self._writer.flush()
-        return self.result
-
-
 def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", segments: bool = False) -> int:
-    """Write everything as ``jsonl``, or the judgments (or the segments) as ``csv``; returns the number of records."""
+    """Write everything as ``jsonl``, or the judgments (or the segments) as ``csv``; return the number of records.
+
+    Importing the JSONL into an empty database gives the same one. CSV has a column ``severity`` if some judgment has one.
+    """
     check_option("form", form, ("jsonl", "csv"))
     refuse_itself(db, path)
-    with open_output(path) as stream:
-        return export_csv(db, stream, segments=segments) if form == "csv" else export_jsonl(db, stream)
+    with open_output(path) as stream, db.snapshot():
+        of_segments, of_judgments = map(segment_record, db.segments()), map(judgment_record, db.judgments())
+        if form == "csv" and segments:
+            return write_records(stream, SEGMENT_FIELDS, of_segments)
+        if form == "csv":
+            return write_records(
+                stream, JUDGMENT_FIELDS if db.has_severities() else PLAIN_FIELDS, of_judgments
+            )
+        excluded = ({"excluded": worker, "reason": reason} for worker, reason in db.excluded().items())
+        count = 0
+        for record in chain(of_segments, of_judgments, excluded):
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+        return count
+
+
+def is_database(path: PathLike) -> bool:
+    """Return True for an SQLite file."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(SQLITE_HEAD)) == SQLITE_HEAD
 
 
 def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
     """Refuse to write to the file of a database."""
-    if str(path) != "-" and Path(path).exists() and Path(path).samefile(db.path):
+    if str(path) != "-" and Path(path).exists() and db.path.exists() and db.path.samefile(path):
         raise InputError(path, None, "is the database itself")
-
-
-def export_jsonl(db: JudgmentDatabase, stream: TextIO) -> int:
-    """Write segments, judgments and exclusions; importing them into an empty database gives the same one."""
-    count = 0
-    with db.snapshot():
-        segments, judgments = map(segment_record, db.segments()), map(judgment_record, db.judgments())
-        excluded = ({"excluded": worker, "reason": reason} for worker, reason in db.excluded().items())
-        for record in chain(segments, judgments, excluded):
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            count += 1
-    return count
-
-
-def export_csv(db: JudgmentDatabase, stream: TextIO, *, segments: bool = False) -> int:
-    """Write the judgments, or the segments, as CSV with a header; a column ``severity`` if some judgment has one."""
-    with db.snapshot():
-        if segments:
-            return write_records(stream, SEGMENT_FIELDS, map(segment_record, db.segments()))
-        names = JUDGMENT_FIELDS if db.has_severities() else JUDGMENT_FIELDS[:-1]
-        return write_records(stream, names, map(judgment_record, db.judgments()))
 
 
 @contextmanager
@@ -307,7 +268,7 @@ def new_database(path: Path, case: str | None = None) -> Iterator[JudgmentDataba
             scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
 
 
-def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Merged:
+def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False) -> Imported:
     """Take over segments, judgments and exclusions of another database: each judgment once.
 
     Texts that differ stop it, with nothing changed. A worker excluded in either is excluded in the result.
@@ -324,7 +285,7 @@ def merge(db: JudgmentDatabase, other: PathLike, *, replace_trees: bool = False)
             db.put(second.judgments(), count_repeats=True)
             added = db.count() - before
             excluded = sum(db.put_excluded(*each) for each in second.excluded().items())
-    return Merged(added, total - added, new_segments, conflicts, excluded)
+    return Imported(added, total - added, new_segments, others=excluded, conflicts=conflicts)
 
 
 def _conflicts(db: JudgmentDatabase, second: JudgmentDatabase, segment: str) -> Iterator[str]:
@@ -377,7 +338,7 @@ def judgment_record(judgment: Judgment) -> dict[str, Any]:
     j = judgment
     time = None if j.time is None else datetime.fromtimestamp(j.time, UTC).isoformat().replace("+00:00", "Z")
     values = (j.segment, *j.span, j.phrase, str(j.label), j.worker, j.origin, j.source, time, j.weight)
-    record = dict(zip(JUDGMENT_FIELDS[:-1], values, strict=True))
+    record = dict(zip(PLAIN_FIELDS, values, strict=True))
     return record if j.severity is None else {**record, "severity": j.severity}
 
 

@@ -10,14 +10,13 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rypt.options import CASES, check_option
-from rypt.records import Judgment, Label, Segment, Span, Votes
+from rypt.records import LABELS, SOURCES, Judgment, Label, Segment, Span, Votes
 from rypt.text import FormatError, PathLike, RyptError, one_line
 from rypt.texts.phrases import phrase_key
 
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
     from rypt.database.schema import Database
 
 ROWS = 50_000  # inserted at a time, in the order of their phrases, so that pages fill up
-TOGETHER = 100  # rows of one statement, which takes half the time of a statement each
 CACHED_PHRASES = 1_000_000
-LABEL_CODES = {"NOT_SURE": 0, "YES": 1, "NO": 2}
-SOURCE_CODES = {"hit": 0, "import": 1, "simulation": 2}
-INSERT, ROW = "INSERT INTO judgment_rows VALUES", "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
-KEEP_BOTH = """
+LABEL_CODES = {str(label): code for code, label in enumerate(LABELS)}
+SOURCE_CODES = {source: code for code, source in enumerate(SOURCES)}
+INSERT = """
+    INSERT INTO judgment_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (phrase, worker, origin, label, repeat) DO UPDATE SET
         time = coalesce(min(time, excluded.time), time, excluded.time),
         weight = min(weight, excluded.weight),
@@ -234,15 +232,6 @@ class JudgmentDatabase:
         sql = "SELECT count(DISTINCT worker) FROM judgment_rows WHERE ?1 IS NULL OR source = ?1"
         return self._number(sql, source and SOURCE_CODES[source])
 
-    def count_keys(self) -> int:
-        """The number of keys with judgments that count."""
-        return self._number("SELECT count(DISTINCT phrase) FROM counted_rows")
-
-    def count_repeated_keys(self) -> int:
-        """The number of keys with two or more judgments that count."""
-        sql = "SELECT 1 FROM counted_rows GROUP BY phrase HAVING count(*) > 1"
-        return self._number(f"SELECT count(*) FROM ({sql})")
-
     def count_contradictions(self) -> int:
         """How often the imported judgments of a worker in one place say both YES and NO of a phrase."""
         return self._number("""
@@ -395,10 +384,7 @@ class Writer:
         self._rows.sort(key=itemgetter(0))
         self._db.executemany("INSERT INTO names VALUES (?, ?)", self._new_names)
         self._db.executemany("INSERT INTO phrases VALUES (?, ?, ?, ?, ?)", self._new_phrases)
-        whole = len(self._rows) - len(self._rows) % TOGETHER
-        groups = (chain.from_iterable(self._rows[i : i + TOGETHER]) for i in range(0, whole, TOGETHER))
-        self._db.executemany(f"{INSERT} {', '.join([ROW] * TOGETHER)} {KEEP_BOTH}", map(tuple, groups))
-        self._db.executemany(f"{INSERT} {ROW} {KEEP_BOTH}", self._rows[whole:])
+        self._db.executemany(INSERT, self._rows)
         for rows in (self._new_names, self._new_phrases, self._rows):
             rows.clear()
         if self._cached + len(self._names) > CACHED_PHRASES:

@@ -13,19 +13,20 @@ nothing, because their origin may be a system whose candidate has the phrase.
 """
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from sqlite_utils import Database as Database
 
+from rypt.records import LABELS, SOURCES
 from rypt.text import FormatError
 
+SQLITE_HEAD = b"SQLite format 3\0"
 APPLICATION_ID = 0x52595054  # "RYPT"
 VERSION = 1
 BUSY_SECONDS = 120.0
 CACHE = 16_000  # KiB of pages in memory
-LABELS = ("NOT_SURE", "YES", "NO")  # in the order of their codes
-SOURCES = ("hit", "import", "simulation")
 
 JUDGMENT_ROWS = """
     CREATE TABLE judgment_rows (
@@ -59,10 +60,17 @@ COUNTED_ROWS = """
 # CROSS JOIN keeps this order, which is that of the index on segments and of the one on phrases: no sorting.
 PHRASES_OF_SEGMENTS = "segments AS s CROSS JOIN phrases AS p ON p.segment = s.number"
 KEY = "s.id AS segment, p.start, p.stop, p.phrase"
+
+
+def _words(column: str, words: Sequence[str]) -> str:
+    """An SQL expression for the words that a column of codes stands for."""
+    cases = "".join(f" WHEN {code} THEN '{word}'" for code, word in enumerate(words))
+    return f"CASE {column}{cases} END"
+
+
 IN_WORDS = f"""
     SELECT {KEY}, w.name AS worker, o.name AS origin,
-        CASE r.label WHEN 0 THEN 'NOT_SURE' WHEN 1 THEN 'YES' ELSE 'NO' END AS label, r.repeat,
-        CASE r.source WHEN 0 THEN 'hit' WHEN 1 THEN 'import' ELSE 'simulation' END AS source,
+        {_words("r.label", LABELS)} AS label, r.repeat, {_words("r.source", SOURCES)} AS source,
         r.time, r.weight, r.severity
     FROM {PHRASES_OF_SEGMENTS} CROSS JOIN {{rows}} AS r ON r.phrase = p.id
         CROSS JOIN names AS w ON w.id = r.worker CROSS JOIN names AS o ON o.id = r.origin
@@ -100,10 +108,10 @@ def refuse_foreign_file(path: Path, *, readonly: bool) -> None:
     if str(path) == ":memory:" or not (readonly or path.exists()):
         return
     with open(path, "rb") as file:
-        head = file.read(16)
+        head = file.read(len(SQLITE_HEAD))
     if not head and readonly:
         raise FormatError("expected a judgment database, found an empty file")
-    if head and head != b"SQLite format 3\0":
+    if head and head != SQLITE_HEAD:
         raise FormatError("expected a judgment database, found a file that is not SQLite")
 
 

@@ -16,7 +16,7 @@ Key = tuple[str, int, int, str]  # segment, start, stop, phrase
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Votes:
+class VoteArrays:
     """Votes: for each the index of its key, worker and origin, its label, weight and severity.
 
     ``label`` is 0 for NOT_SURE, 1 for YES, 2 for NO; ``severity`` is nan where nobody said it. Keys are sorted.
@@ -46,7 +46,7 @@ class Votes:
     def __len__(self) -> int:
         return len(self.key)
 
-    def take(self, mask: NDArray[np.bool_]) -> "Votes":
+    def take(self, mask: NDArray[np.bool_]) -> "VoteArrays":
         """Some of the votes, on the same keys."""
         return replace(
             self,
@@ -75,7 +75,7 @@ class Votes:
         return sums.round(DIGITS)
 
 
-def read_votes(db: JudgmentDatabase) -> Votes:
+def read_votes(db: JudgmentDatabase) -> VoteArrays:
     """All judgments that count, by key."""
     with db.errors():
         keys = db.db.execute("""
@@ -96,7 +96,7 @@ def read_votes(db: JudgmentDatabase) -> Votes:
     judged, key = np.unique(place[phrase.astype(np.int64)], return_inverse=True)
     workers, worker = _named(worker, names)
     origins, origin = _named(origin, names)
-    return Votes(
+    return VoteArrays(
         [keys[i][:4] for i in judged.tolist()],
         workers,
         origins,

@@ -155,7 +155,7 @@ class Demo:
         """Let simulated workers do all that is on the market."""
         plan = self.plan
         crew = ["--workers", plan.workers, "--accuracy", plan.accuracy, "--spam", plan.spam]
-        self._show("simulate", "--at", self.market, "--truth", truth, *crew, "--seed", plan.seed)
+        self._show("simulate", "--market", self.market, "--truth", truth, *crew, "--seed", plan.seed)
         simulate(self.market, truth, Crew(plan.workers, plan.accuracy, plan.spam, seed=plan.seed))
 
     def _pause(self, seconds: float) -> None:
@@ -264,7 +264,7 @@ class Demo:
         if batches and not self.plan.people:
             self._simulate(self._truth_of_outputs())
         for batch in batches:
-            self._show("hits", "collect", batch, "-C", self.unseen, "--at", self.market)
+            self._show("hits", "collect", batch, "-C", self.unseen, "--market", self.market)
             while collect(batch, self.market, self.unseen).submitted < price(batch).assignments:
                 self._pause(1.0)
         bad = [r for r in worker_reports(self.unseen) if r.verdict == "bad" and not r.excluded]
@@ -293,7 +293,7 @@ class Demo:
             numbers = ["--assignments", judges, "--limit", plan.compared, "--seed", plan.seed]
             self._show("hits", "make", self.unseen, "-o", batch, "--kind", "comparison", *texts, *numbers)
             make_batch(self.unseen, batch, options)
-        self._show("hits", "publish", batch, "--at", self.market)
+        self._show("hits", "publish", batch, "--market", self.market)
         publish(batch, self.market)
         return batch
 

@@ -125,7 +125,7 @@ def _rank(s: "CampaignStatus") -> NextStep | None:
         return None
     why = "people compared the systems"
     if s.waiting:
-        why += f"; {plural(s.waiting, 'assignment')} to review (docs/howto-compare-systems.md, Settle up)"
+        why += f"; {plural(s.waiting, 'assignment')} to review (docs/howto-systems.md, Settle up)"
     if s.people.bad:
         look = command_line(["hits", "workers", "-C", s.folder])
         why += f"; the answers of {', '.join(s.people.bad[:3])} look bad and still count, see: {look}"

@@ -286,7 +286,7 @@ class Loop:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
         limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        options = ["--market", self.market.fees, "--seed", settings.seed + number]
+        options = [*self.market.options(self.folder), "--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:

@@ -6,7 +6,7 @@ Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop)
 """
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from math import nan
 from pathlib import Path
@@ -26,7 +26,7 @@ from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import by_value
 from rypt.campaign.settings import LoopSettings, MarketSettings
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.votes import Key, read_votes
+from rypt.database.votes import Key, VoteArrays, read_votes
 from rypt.loop.next_step import NextStep, next_step
 from rypt.loop.runner import Loop, known_budget
 from rypt.scoring.models import Percolation
@@ -210,6 +210,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
         places = scorer.judged.look_up(campaign.candidates, db.case)
         unjudged = open_queries(places, campaign.candidates, max_len=settings.scoring.max_len, case=db.case)
         labels, distinguished = _labels(campaign, db, scorer, places, len(unjudged))
+        labels = replace(labels, keys=len(votes.keys))
         answered = results.count_assignments()  # with rejected ones: their places stay taken
         batches, notes = [], []
         for folder in sorted(
@@ -220,7 +221,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
                     batches.append(_batch(folder, votes.keys, db.case, answered, now))
                 except RyptError as error:
                     notes.append(str(error))
-        people, compared = _people(db, results), _compared(results)
+        people, compared = _people(db, results, votes), _compared(results)
         simulated = spent(w for w in results.work() if w.status != "Rejected" and is_simulated(w.worker))
     to_ask = len(unjudged)
     if settings.decoder.command and not runs and settings.loop.select == "value" and unjudged:
@@ -296,7 +297,7 @@ def _labels(
     distinguished = (np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum())
     labels = Labels(
         judgments=db.count(),
-        keys=db.count_keys(),
+        keys=0,
         sources={SOURCES.get(name, name): count for name, count in db.count_by_source().items()},
         before=covered.before if covered else None,
         after=covered.after if covered else None,
@@ -318,8 +319,8 @@ def _compared(results: Results) -> Compared | None:
     )
 
 
-def _people(db: JudgmentDatabase, results: Results) -> People:
-    reports, twice = worker_reports(results), db.count_repeated_keys()
+def _people(db: JudgmentDatabase, results: Results, votes: VoteArrays) -> People:
+    reports, twice = worker_reports(results), int((np.bincount(votes.key) > 1).sum())
     return People(
         workers=db.count_workers(),
         simulated=db.count_workers("simulation"),

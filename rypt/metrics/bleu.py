@@ -1,36 +1,31 @@
 """BLEU: sacrebleu's numbers, with n-grams counted in a compiled loop and the scores of many sums at once."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from sacrebleu.metrics.bleu import BLEU
 
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
-from rypt.metrics.metric import Resources, sacrebleu_scores, stats_by_text
+from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.metrics.ngrams import clipped_matches, ngram_counts, word_ids
 from rypt.options import Options
-from rypt.records import Candidate
-from rypt.signature import signature
 from rypt.texts.references import References
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEU
-
 ORDER = 4
-COLUMNS = 2 + 2 * ORDER
 SMOOTHINGS = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}  # sacrebleu's names and values
 
 
-class Bleu:
-    """sacrebleu's BLEU, one or more references; text is taken as it is tokenised unless ``tokenize`` says otherwise.
+class Bleu(SacrebleuMetric):
+    """BLEU with one or more references; text is taken as it is tokenised unless ``tokenize`` says otherwise.
 
     Statistics, in sacrebleu's order: lengths of candidate and closest reference, matches and totals of 1- to 4-grams.
+    In a single score only the orders count that the candidate is long enough for.
     """
 
-    maximize = True
-    scale = 100.0
+    title, name = "BLEU", "bleu"
+    columns = 2 + 2 * ORDER
 
     def __init__(
         self,
@@ -41,48 +36,32 @@ class Bleu:
         smooth_value: float | None = None,
         lowercase: bool = False,
     ) -> None:
-        self.references = references
-        self.tokenize, self.lowercase = tokenize, lowercase
-        self.plain = tokenize == "none" and not lowercase
-        self.smooth_method, self.given_smooth_value = smooth_method, smooth_value
-        self.smooth_value = SMOOTHINGS[smooth_method] if smooth_value is None else smooth_value
-
-    @cached_property
-    def bleu(self) -> "BLEU":
-        """sacrebleu's metric with these options; loading it takes a while, and counting plain texts needs none."""
-        from sacrebleu.metrics.bleu import BLEU
-
-        return BLEU(
-            tokenize=self.tokenize,
-            smooth_method=self.smooth_method,
-            smooth_value=self.given_smooth_value,
-            lowercase=self.lowercase,
-            force=True,
+        options: dict[str, Any] = {
+            "tokenize": tokenize,
+            "smooth_method": smooth_method,
+            "smooth_value": smooth_value,
+        }
+        corpus, single = (
+            BLEU(lowercase=lowercase, force=not effective, effective_order=effective, **options)
+            for effective in (False, True)
         )
+        super().__init__(references, corpus, single)
+        self._plain = tokenize == "none" and not lowercase
+        self._smoothing = list(SMOOTHINGS).index(smooth_method)
+        self._smooth_value = SMOOTHINGS[smooth_method] if smooth_value is None else smooth_value
 
-    @property
-    def signature(self) -> str:
-        """sacrebleu's own signature."""
-        self.bleu.num_refs = self.references.count
-        return signature("BLEU", str(self.bleu.get_signature()))
-
-    def stats(self, candidates: Sequence[Candidate]) -> Ints:
-        """The statistics of each candidate, (candidates, 10)."""
-        return stats_by_text(candidates, self._rows, COLUMNS)
-
-    def _rows(self, segment: str, texts: list[str]) -> Ints:
+    def rows(self, segment: str, texts: list[str]) -> Ints:
         count = self.references.count
         ids, starts = word_ids([self._words(text) for text in (*self.references[segment], *texts)])
         lengths = np.diff(starts)
-        rows = np.empty((len(texts), COLUMNS), np.int64)
-        rows[:, 0] = lengths[count:]
-        rows[:, 1] = _closest(lengths[count:], lengths[:count])
-        rows[:, 2 : 2 + ORDER] = clipped_matches(ids, starts[: count + 1], starts[count:], ORDER)
-        rows[:, 2 + ORDER :] = ngram_counts(starts[count:], ORDER)
-        return rows
+        references = np.sort(lengths[:count])  # so that of two equally close the shorter is taken
+        closest = np.abs(lengths[count:, np.newaxis] - references).argmin(axis=1)
+        matches = clipped_matches(ids, starts[: count + 1], starts[count:], ORDER)
+        totals = ngram_counts(starts[count:], ORDER)
+        return np.column_stack([lengths[count:], references[closest], matches, totals])
 
-    def _words(self, text: str) -> list[str]:
-        return (text if self.plain else self.bleu._preprocess_segment(text)).split()
+    def _words(self, text: str) -> Sequence[str]:
+        return (text if self._plain else self.metric._preprocess_segment(text)).split()
 
     def score(self, sums: Ints) -> Floats:
         """Corpus BLEU of each row, from 0 to 100.
@@ -90,58 +69,20 @@ class Bleu:
         One row is scored by sacrebleu itself; many, as in a line search, to about 14 digits of it.
         """
         if len(sums) == 1:
-            return np.array([self.bleu._compute_score_from_stats(sums[0].tolist()).score])
-        method = list(SMOOTHINGS).index(self.smooth_method)
-        return bleu_scores(np.ascontiguousarray(sums, np.int64), method, self.smooth_value)
-
-    @cached_property
-    def sentence_bleu(self) -> "BLEU":
-        """sacrebleu's sentence BLEU with these options: only orders that the candidate is long enough for count."""
-        from sacrebleu.metrics.bleu import BLEU
-
-        metric = BLEU(
-            effective_order=True,
-            tokenize=self.tokenize,
-            smooth_method=self.smooth_method,
-            smooth_value=self.given_smooth_value,
-            lowercase=self.lowercase,
-        )
-        metric.num_refs = self.references.count
-        return metric
-
-    @property
-    def sentence_signature(self) -> str:
-        """The name ``bleu`` and sacrebleu's signature."""
-        return f"bleu|{self.sentence_bleu.get_signature()}"
-
-    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
-        """sacrebleu's sentence BLEU of each candidate, from 0 to 1."""
-        return sacrebleu_scores(self.sentence_bleu, candidates, self.references)
+            return np.array([self.metric._compute_score_from_stats(sums[0].tolist()).score])
+        return bleu_scores(np.ascontiguousarray(sums, np.int64), self._smoothing, self._smooth_value)
 
 
 def make_bleu(resources: Resources, options: Mapping[str, str]) -> Bleu:
     """BLEU by name: ``bleu(tokenize=13a,smooth=floor,smooth_value=0.1,lowercase=true)``."""
-    given = Options("bleu", options)
-    tokenize = given.choice("tokenize", "none", _tokenizers() if "tokenize" in options else ["none"])
-    smooth = given.choice("smooth", "exp", list(SMOOTHINGS))
-    value = given.number("smooth_value", None, least=0.0)
-    lowercase = given.flag("lowercase", False)
-    given.done()
+    read = Options("bleu", options)
+    tokenize = read.choice("tokenize", "none", sorted(BLEU.TOKENIZERS))
+    smooth = read.choice("smooth", "exp", list(SMOOTHINGS))
+    value = read.number("smooth_value", None, least=0.0)
+    lowercase = read.flag("lowercase", False)
+    read.done()
     references = resources.need_references("bleu")
     return Bleu(references, tokenize=tokenize, smooth_method=smooth, smooth_value=value, lowercase=lowercase)
-
-
-def _tokenizers() -> list[str]:
-    from sacrebleu.metrics.bleu import BLEU
-
-    return sorted(BLEU.TOKENIZERS)
-
-
-def _closest(lengths: Ints, references: Ints) -> Ints:
-    """The length of a reference closest to each length; of two equally close the shorter."""
-    sizes = np.sort(references)
-    closest: Ints = sizes[np.abs(lengths[:, np.newaxis] - sizes).argmin(axis=1)]
-    return closest
 
 
 @compiled

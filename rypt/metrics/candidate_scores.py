@@ -99,12 +99,16 @@ class MeanScore:
         return np.asarray(totals / UNIT / np.maximum(counts, 1))
 
 
+def _mean_score(name: str, rate: Rate, read: Options, column: str | None = None) -> MeanScore:
+    """The metric with the options that all such metrics have."""
+    better, scale = read.choice("better", "higher", BETTER), read.positive("scale", 1.0)
+    return MeanScore(name, rate, better=better, scale=scale, column=column)
+
+
 def make_scores(resources: "Resources", options: Mapping[str, str]) -> MeanScore:
     """The metric ``scores(FILE)``, with the option ``score``, the name of the field that has it."""
     read = Options("scores", options)
     path, field = read.text("file", None), read.text("score", None)
-    better, scale = read.choice("better", "higher", BETTER), read.positive("scale", 1.0)
-    read.done()
     if not path:
         raise RyptError("the metric scores: expected a file, such as scores(comet.jsonl)")
     scores = read_scores(path, field, resources.lists)
@@ -117,30 +121,28 @@ def make_scores(resources: "Resources", options: Mapping[str, str]) -> MeanScore
         return [scores[_key(raw.segment, raw.text)] for raw in candidates]
 
     digest = sha256(json.dumps(sorted(scores.items())).encode()).hexdigest()[:8]
-    return MeanScore(f"scores({path})|sha:{digest}", rate, better=better, scale=scale)
+    metric = _mean_score(f"scores({path})|sha:{digest}", rate, read)
+    read.done()
+    return metric
 
 
 def make_column(resources: "Resources", options: Mapping[str, str]) -> MeanScore:
     """The metric ``column(NAME)``: a number of each candidate, a feature or another field of the list."""
     read = Options("column", options)
     name = read.text("name", None)
-    better, scale = read.choice("better", "higher", BETTER), read.positive("scale", 1.0)
-    read.done()
     if not name:
         raise RyptError("the metric column: expected the name of a column, such as column(comet)")
 
     def number(raw: Candidate) -> float:
         numbers = {**({} if raw.score is None else {"score": raw.score}), **raw.features, **raw.columns}
         if name not in numbers:
-            known = ", ".join([*raw.columns, *raw.features, *(["score"] if raw.score is not None else [])])
-            raise RyptError(
-                f"the metric column({name}): {_place(raw)} has no column {name}, it has {known or 'no number'}"
-            )
+            has = f"it has {', '.join(sorted(numbers)) or 'no number'}"
+            raise RyptError(f"the metric column({name}): {_place(raw)} has no column {name}, {has}")
         return numbers[name]
 
-    return MeanScore(
-        f"column({name})", lambda raws: map(number, raws), better=better, scale=scale, column=name
-    )
+    metric = _mean_score(f"column({name})", lambda candidates: map(number, candidates), read, name)
+    read.done()
+    return metric
 
 
 def function_metric(
@@ -150,9 +152,7 @@ def function_metric(
 
     Options besides ``better`` and ``scale`` are its arguments.
     """
-    read = Options(name, options)
-    better, scale = read.choice("better", "higher", BETTER), read.positive("scale", 1.0)
-    arguments: dict[str, Any] = {key: value for key, value in options.items() if key not in read.known}
+    arguments: dict[str, Any] = {key: options[key] for key in options if key not in ("better", "scale")}
     written = ",".join(f"{key}={value}" for key, value in sorted(arguments.items()))
     sources = resources.sources() if resources.sources else {}
     references = resources.references
@@ -177,7 +177,7 @@ def function_metric(
         scores.update(zip(new, map(float, rated), strict=True))
         return [scores[key] for key in keys]
 
-    return MeanScore(f"{name}({written})" if written else name, rate, better=better, scale=scale)
+    return _mean_score(f"{name}({written})" if written else name, rate, Options(name, options))
 
 
 def read_scores(

@@ -1,30 +1,28 @@
 """chrF and chrF++: sacrebleu's numbers, with n-grams counted in a compiled loop and the scores of many sums at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import chain
+from typing import Any
 
 import numpy as np
+from sacrebleu.metrics.chrf import CHRF
 
 from rypt.arrays import Floats, Ids, Ints
-from rypt.metrics.metric import Resources, sacrebleu_scores, stats_by_text
+from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.metrics.ngrams import clipped_matches, ngram_counts, text_starts, word_ids
 from rypt.options import Options
-from rypt.records import Candidate
-from rypt.signature import signature
 from rypt.text import RyptError
 from rypt.texts.references import References
 
 EPSILON = 1e-16
 
 
-class ChrF:
+class ChrF(SacrebleuMetric):
     """The F-score of character n-grams, and of word n-grams where ``word_order`` is not 0 (chrF++ has 2).
 
-    Popović 2015 and 2017. Of several references the one with the best sentence score counts.
+    Popović 2015 and 2017. Of several references the one with the best sentence score counts, the first of equals.
+    Statistics are, for each order, characters first, the n-grams of the candidate, of the reference, and in both.
     """
-
-    maximize = True
-    scale = 100.0
 
     def __init__(
         self,
@@ -37,35 +35,20 @@ class ChrF:
         whitespace: bool = False,
         eps_smoothing: bool = False,
     ) -> None:
-        from sacrebleu.metrics.chrf import CHRF
-
         if char_order + word_order < 1:
             raise RyptError("the metric chrf: expected char_order and word_order not both 0")
-        self.references = references
-        self.chrf = CHRF(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
-        self.chrf.num_refs = references.count
+        super().__init__(references, CHRF(char_order, word_order, beta, lowercase, whitespace, eps_smoothing))
+        plus = "+" * word_order
+        self.title, self.name, self.columns = f"chrF{beta}{plus}", f"chrf{plus}", 3 * self.metric.order
 
-    @property
-    def signature(self) -> str:
-        """sacrebleu's name and signature."""
-        return signature(f"chrF{self.chrf.beta}{'+' * self.chrf.word_order}", str(self.chrf.get_signature()))
-
-    def stats(self, candidates: Sequence[Candidate]) -> Ints:
-        """For each order, characters first, the n-grams of the candidate, of the reference, and in both."""
-        return stats_by_text(candidates, self._rows, 3 * self.chrf.order)
-
-    def _rows(self, segment: str, texts: list[str]) -> Ints:
-        """The statistics for the reference with the highest sentence score, the first of equals."""
+    def rows(self, segment: str, texts: list[str]) -> Ints:
         references = self.references[segment]
-        every = [self.chrf._preprocess_segment(text) for text in (*references, *texts)]
-        encoded = [
-            (order, *encode(every))
-            for order, encode in (
-                (self.chrf.char_order, self._characters),
-                (self.chrf.word_order, self._words),
-            )
-            if order
-        ]
+        every = [self.metric._preprocess_segment(text) for text in (*references, *texts)]
+        encoded = []
+        if self.metric.char_order:
+            encoded.append((self.metric.char_order, *self._characters(every)))
+        if self.metric.word_order:
+            encoded.append((self.metric.word_order, *self._words(every)))
         choices = []
         for reference in range(len(references)):
             counts = [
@@ -73,33 +56,25 @@ class ChrF:
                 for order, ids, starts in encoded
             ]
             choices.append(np.concatenate(counts, axis=1).reshape(len(texts), -1))
-        scores = [chrf_scores(rows, self.chrf.beta, self.chrf.eps_smoothing) for rows in choices]
-        best: Ints = np.stack(choices)[np.argmax(scores, axis=0), np.arange(len(texts))]
+        best: Ints = np.stack(choices)[
+            np.argmax(list(map(self.score, choices)), axis=0), np.arange(len(texts))
+        ]
         return best
 
     def _characters(self, texts: list[str]) -> tuple[Ids, Ints]:
-        if not self.chrf.whitespace:
+        if not self.metric.whitespace:
             texts = ["".join(text.split()) for text in texts]
         data = "".join(texts).encode("utf-32-le", "surrogatepass")
         return np.frombuffer(data, np.int32), text_starts(texts)
 
     def _words(self, texts: list[str]) -> tuple[Ids, Ints]:
         words = [text.split() for text in texts]
-        pieces = {word: self.chrf._remove_punctuation(word) for word in set(chain.from_iterable(words))}
+        pieces = {word: self.metric._remove_punctuation(word) for word in set(chain.from_iterable(words))}
         return word_ids([[piece for word in text for piece in pieces[word]] for text in words])
 
     def score(self, sums: Ints) -> Floats:
         """Corpus chrF of each row, from 0 to 100: bit by bit what sacrebleu makes of the row."""
-        return chrf_scores(sums, self.chrf.beta, self.chrf.eps_smoothing)
-
-    @property
-    def sentence_signature(self) -> str:
-        """The name, ``chrf`` or ``chrf++``, and sacrebleu's signature."""
-        return f"chrf{'+' * self.chrf.word_order}|{self.chrf.get_signature()}"
-
-    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
-        """sacrebleu's sentence chrF of each candidate, from 0 to 1."""
-        return sacrebleu_scores(self.chrf, candidates, self.references)
+        return chrf_scores(sums, self.metric.beta, self.metric.eps_smoothing)
 
 
 def _ngram_stats(ids: Ids, reference: Ints, texts: Ints, order: int) -> Ints:
@@ -144,26 +119,19 @@ def _divide(part: Floats | Ints, whole: Floats | Ints, otherwise: float) -> Floa
     return result
 
 
-def make_chrf(resources: Resources, options: Mapping[str, str]) -> ChrF:
-    """The metric ``chrf``."""
-    return _make("chrf", 0, resources, options)
+def chrf_maker(name: str, word_order: int) -> Callable[[Resources, Mapping[str, str]], ChrF]:
+    """The factory of the metric ``chrf`` or ``chrf++``."""
+
+    def make(resources: Resources, options: Mapping[str, str]) -> ChrF:
+        read = Options(name, options)
+        orders = {"char_order": 6, "word_order": word_order, "beta": 2}
+        chosen: dict[str, Any] = {option: read.whole(option, default) for option, default in orders.items()}
+        chosen |= {flag: read.flag(flag, False) for flag in ("lowercase", "whitespace", "eps_smoothing")}
+        read.done()
+        return ChrF(resources.need_references(name), **chosen)
+
+    return make
 
 
-def make_chrf_plus_plus(resources: Resources, options: Mapping[str, str]) -> ChrF:
-    """The metric ``chrf++``, with unigrams and bigrams of words."""
-    return _make("chrf++", 2, resources, options)
-
-
-def _make(name: str, word_order: int, resources: Resources, given: Mapping[str, str]) -> ChrF:
-    options = Options(name, given)
-    metric = ChrF(
-        resources.need_references(name),
-        char_order=options.whole("char_order", 6),
-        word_order=options.whole("word_order", word_order),
-        beta=options.whole("beta", 2),
-        lowercase=options.flag("lowercase", False),
-        whitespace=options.flag("whitespace", False),
-        eps_smoothing=options.flag("eps_smoothing", False),
-    )
-    options.done()
-    return metric
+make_chrf = chrf_maker("chrf", 0)
+make_chrf_plus_plus = chrf_maker("chrf++", 2)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,9 @@ from rypt.arrays import Floats, Ints
 from rypt.metrics.candidate_scores import function_metric
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.records import Candidate
-from rypt.signature import signature_name
+from rypt.signature import signature, signature_name
 from rypt.text import PathLike, RyptError, one_line
 from rypt.texts.references import References
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
 GROUP = "rypt.metrics"
 BUNDLED = {
@@ -161,22 +158,56 @@ def single_scores(metric: Metric, candidates: Sequence[Candidate]) -> tuple[Floa
     if sentence_scores is not None:
         with _blamed(metric):
             scores = np.asarray(sentence_scores(candidates), np.float64)
-        signature = getattr(metric, "sentence_signature", metric.signature)
-        return _check_scores(metric, scores, len(candidates)), str(signature)
+        signed = getattr(metric, "sentence_signature", metric.signature)
+        return _check_scores(metric, scores, len(candidates)), str(signed)
     shares = rated(metric, counted(metric, candidates)) / metric.scale
     return (shares if metric.maximize else 1 - shares), str(metric.signature)
 
 
-def sacrebleu_scores(
-    metric: "SacrebleuMetric", candidates: Sequence[Candidate], references: References
-) -> Floats:
-    """sacrebleu's sentence score of each candidate, from 0 to 1; each text of a segment is scored once."""
-    pairs = segment_texts(candidates)
-    scores = {
-        (segment, text): float(metric.sentence_score(text, references[segment]).score) / 100
-        for segment, text in dict.fromkeys(pairs)
-    }
-    return np.array([scores[pair] for pair in pairs], np.float64)
+class SacrebleuMetric:
+    """A metric with sacrebleu's numbers and signatures, which counts each text of a segment once.
+
+    ``metric`` is sacrebleu's; ``single`` the one for single scores, where that has other options. ``title`` begins the
+    signature, ``name`` that of single scores.
+    """
+
+    maximize = True
+    scale = 100.0
+    title = name = ""
+    columns = 0
+
+    def __init__(self, references: References, metric: Any, single: Any = None) -> None:
+        self.references = references
+        self.metric, self.single = metric, single or metric
+        self.metric.num_refs = self.single.num_refs = references.count
+
+    @property
+    def signature(self) -> str:
+        return signature(self.title, str(self.metric.get_signature()))
+
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
+        return stats_by_text(candidates, self.rows, self.columns)
+
+    def rows(self, segment: str, texts: list[str]) -> Iterable[Sequence[int]] | Ints:
+        """The statistics of each text of a segment."""
+        raise NotImplementedError
+
+    def score(self, sums: Ints) -> Floats:
+        raise NotImplementedError
+
+    @property
+    def sentence_signature(self) -> str:
+        return f"{self.name}|{self.single.get_signature()}"
+
+    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
+        """sacrebleu's sentence score of each candidate, from 0 to 1; where lower is better 1 minus it, at least 0."""
+        pairs = segment_texts(candidates)
+        scores = {
+            (segment, text): float(self.single.sentence_score(text, self.references[segment]).score) / 100
+            for segment, text in dict.fromkeys(pairs)
+        }
+        values = np.array([scores[pair] for pair in pairs], np.float64)
+        return values if self.maximize else np.maximum(0.0, 1 - values)
 
 
 def _check_scores(metric: Metric, scores: Floats, count: int) -> Floats:

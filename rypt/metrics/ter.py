@@ -1,57 +1,38 @@
 """TER: sacrebleu's statistics and numbers, with the scores of many sums at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from sacrebleu.metrics.ter import TER
 
 from rypt.arrays import Floats, Ints
-from rypt.metrics.metric import Resources, sacrebleu_scores, stats_by_text
+from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.options import Options
-from rypt.records import Candidate
-from rypt.signature import signature
 from rypt.texts.references import References
 
 
-class Ter:
+class Ter(SacrebleuMetric):
     """Translation edit rate: edits of words and shifts of blocks, by the length of the reference (Snover et al. 2006).
 
     Lower is better, and scores above 100 are possible. Of several references the nearest gives the edits, and all give
     an average length. sacrebleu adds up these averages; here their sums stay whole and are divided in the end. With 1,
-    2 or 4 references both are exact and so equal; with 3 the last bits may differ.
+    2 or 4 references both are exact and so equal; with 3 the last bits may differ. Statistics are the edits and the
+    sum of the lengths of all references.
     """
 
     maximize = False
-    scale = 100.0
+    title, name = "TER", "ter"
+    columns = 2
 
-    def __init__(
-        self,
-        references: References,
-        *,
-        normalized: bool = False,
-        no_punct: bool = False,
-        asian_support: bool = False,
-        case_sensitive: bool = False,
-    ) -> None:
-        from sacrebleu.metrics.ter import TER
+    def __init__(self, references: References, **options: Any) -> None:
+        super().__init__(references, TER(**options))
 
-        self.references = references
-        self.ter = TER(normalized, no_punct, asian_support, case_sensitive)
-        self.ter.num_refs = references.count
-
-    @property
-    def signature(self) -> str:
-        """sacrebleu's name and signature."""
-        return signature("TER", str(self.ter.get_signature()))
-
-    def stats(self, candidates: Sequence[Candidate]) -> Ints:
-        """Edits to the nearest reference, and the sum of the lengths of all references."""
-        return stats_by_text(candidates, self._rows, 2)
-
-    def _rows(self, segment: str, texts: list[str]) -> Iterator[list[int]]:
-        (words,) = self.ter._cache_references([[reference] for reference in self.references[segment]])
+    def rows(self, segment: str, texts: list[str]) -> Iterator[list[int]]:
+        (words,) = self.metric._cache_references([[reference] for reference in self.references[segment]])
         length = sum(len(reference) for reference in words["ref_words"])
         for text in texts:
-            edits, _ = self.ter._compute_segment_statistics(self.ter._preprocess_segment(text), words)
+            edits, _ = self.metric._compute_segment_statistics(self.metric._preprocess_segment(text), words)
             yield [int(edits), length]
 
     def score(self, sums: Ints) -> Floats:
@@ -61,25 +42,11 @@ class Ter:
         np.divide(edits, lengths / self.references.count, out=rates, where=lengths > 0)
         return 100 * rates
 
-    @property
-    def sentence_signature(self) -> str:
-        """The name ``ter`` and sacrebleu's signature."""
-        return f"ter|{self.ter.get_signature()}"
-
-    def sentence_scores(self, candidates: Sequence[Candidate]) -> Floats:
-        """1 - sacrebleu's sentence TER of each candidate, at least 0."""
-        return np.maximum(0.0, 1 - sacrebleu_scores(self.ter, candidates, self.references))
-
 
 def make_ter(resources: Resources, options: Mapping[str, str]) -> Ter:
-    """The metric ``ter``."""
+    """TER by name, with sacrebleu's options."""
     read = Options("ter", options)
-    metric = Ter(
-        resources.need_references("ter"),
-        normalized=read.flag("normalized", False),
-        no_punct=read.flag("no_punct", False),
-        asian_support=read.flag("asian_support", False),
-        case_sensitive=read.flag("case_sensitive", False),
-    )
+    names = ("normalized", "no_punct", "asian_support", "case_sensitive")
+    flags = {name: read.flag(name, False) for name in names}
     read.done()
-    return metric
+    return Ter(resources.need_references("ter"), **flags)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.database.votes import Votes, read_votes
+from rypt.database.votes import VoteArrays, read_votes
 from rypt.options import check_held_out, check_option
 from rypt.picks.held_out import WAYS, HeldOutPicks
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
@@ -210,7 +210,7 @@ def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
     return []
 
 
-def _check_groups(way: str, names: Sequence[str], votes: Votes) -> None:
+def _check_groups(way: str, names: Sequence[str], votes: VoteArrays) -> None:
     """Refuse judgments none of which is of a system with a list, or by a rater with scores."""
     groups, whose = (votes.origins, votes.origin) if way == "system" else (votes.workers, votes.worker)
     if set(names) & {groups[i] for i in np.unique(whose).tolist()}:

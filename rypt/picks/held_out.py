@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats, Ints
 from rypt.campaign.scoring import ScoringChoices
 from rypt.campaign.settings import Scoring
-from rypt.database.votes import Votes
+from rypt.database.votes import VoteArrays
 from rypt.metrics.expression import Term
 from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric
 from rypt.picks.splits import PickSplit
@@ -44,7 +44,7 @@ class HeldOutPicks:
 
     systems: tuple[str, ...]
     candidates: NDArray[np.int64]
-    votes: Votes
+    votes: VoteArrays
     places: Places
     fixed: Mapping[str, Floats]
     way: str = "system"

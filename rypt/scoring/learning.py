@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Codes
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.votes import Votes, read_votes
+from rypt.database.votes import VoteArrays, read_votes
 from rypt.options import HOLD_OUT, MODELS, check_option
 from rypt.records import Candidate
 from rypt.scoring.models import CalibratedTable, Percolation, SeverityModel
@@ -53,7 +53,7 @@ def scorer_from_database(
     return scorer
 
 
-def folds(votes: Votes, hold_out: str) -> Iterator[NDArray[np.bool_]]:
+def folds(votes: VoteArrays, hold_out: str) -> Iterator[NDArray[np.bool_]]:
     """For each of up to five folds of the workers or origins, which of the votes are theirs."""
     groups, whose = (votes.workers, votes.worker) if hold_out == "worker" else (votes.origins, votes.origin)
     for fold in range(min(FOLDS, len(groups))):
@@ -61,7 +61,7 @@ def folds(votes: Votes, hold_out: str) -> Iterator[NDArray[np.bool_]]:
 
 
 def held_out(
-    votes: Votes, places: Places, folds: Iterable[NDArray[np.bool_]], ties: str
+    votes: VoteArrays, places: Places, folds: Iterable[NDArray[np.bool_]], ties: str
 ) -> Iterator[tuple[Observations, Codes]]:
     """For each fold what the other votes say at each place, and the label that the fold gives it."""
     for out in folds:

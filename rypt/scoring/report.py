@@ -150,7 +150,7 @@ class ScoreReport:
             lines.append(f"{plural(self.without_parse, 'segment')} without a parse left out")
         if self.unused_keys:
             lines.append(
-                f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt db check')"
+                f"{self.unused_keys} judged keys are of no constituent and were not used (see 'rypt check')"
             )
         how = [f"scored by {self.scoring}"] if self.scoring else []
         return "\n".join([*lines, *how, *([f"note: {self.advice}"] if self.advice else []), self.signature])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rypt.arrays import Floats
-from rypt.database.votes import Votes as VoteArrays
+from rypt.database.votes import VoteArrays
 from rypt.options import scoring_words
 from rypt.records import Candidate, Votes
 from rypt.scoring.forest import Forest

@@ -1,19 +1,14 @@
 """Every page passes axe-core: light, dark, on a phone, and in Arabic."""
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
 
+import draw_pages
 import pytest
 
 ROOT = Path(__file__).parents[2]
 AXE = Path(os.environ.get("AXE_CORE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
-spec = importlib.util.spec_from_file_location("draw_pages", ROOT / "docs" / "draw_pages.py")
-assert spec is not None
-assert spec.loader is not None
-draw_pages = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(draw_pages)
 
 
 def test_no_page_has_a_violation(chromium: Any, tmp_path: Path) -> None:

@@ -275,26 +275,26 @@ def small_campaign(shop: Workshop) -> Any:
 
 def stats(campaign: Path) -> Any:
     """What a campaign's database holds."""
-    return {name: value for name, value in asked("db", "check", campaign).items() if name != "problems"}
+    return {name: value for name, value in asked("check", campaign).items() if name != "problems"}
 
 
 @golden()
 def small_database(shop: Workshop) -> Any:
     """Counts; and what is exported comes back, from JSONL and from CSV."""
     campaign = small(shop)
-    found = {"stats": stats(campaign), "damaged": asked("db", "check", campaign)["problems"]}
+    found = {"stats": stats(campaign), "damaged": asked("check", campaign)["problems"]}
     with shop.scratch() as folder:
-        run("db", "export", campaign, folder / "all.jsonl")
-        run("db", "export", campaign, folder / "all.csv")
+        run("export", campaign, "-o", folder / "all.jsonl")
+        run("export", campaign, "-o", folder / "all.csv")
         found["again"] = asked("import", "judgments", "-C", campaign, folder / "all.jsonl", "-q")
         for name in ("all.jsonl", "all.csv"):
             copy = folder / f"{name}.db"
             first = (
                 [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
             )
-            run("db", "export", campaign, folder / "segments.csv", "--segments")
+            run("export", campaign, "-o", folder / "segments.csv", "--segments")
             found[f"from {name}"] = asked("import", "judgments", "-C", copy, *first, "-q")
-            run("db", "export", copy, folder / "copy.jsonl")
+            run("export", copy, "-o", folder / "copy.jsonl")
             found[f"from {name} the same"] = sorted(lines_of(folder / "copy.jsonl")) == sorted(
                 lines_of(folder / "all.jsonl")
             )
@@ -848,7 +848,7 @@ def pilot_labels(shop: Workshop) -> Any:
     found["agreement"] = asked("hits", "status", "-C", campaign, "-q")["agreement"]
     bad = sorted(report["worker"] for report in found["workers"] if report["verdict"] == "bad")
     with shop.scratch() as folder:
-        run("db", "export", campaign, folder / "all.jsonl")
+        run("export", campaign, "-o", folder / "all.jsonl")
         run(
             "init",
             folder / "careful",

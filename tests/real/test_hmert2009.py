@@ -129,7 +129,7 @@ def test_labels_import(pilot: Path, data: Path, capsys: pytest.CaptureFixture[st
     run(*command)
     (again,) = json.loads(capsys.readouterr().out)
     assert (again["added"], again["already"]) == (0, 1700)
-    run("db", "check", str(pilot), "--json")
+    run("check", str(pilot), "--json")
     stats = json.loads(capsys.readouterr().out)
     assert (stats["judgments"], stats["keys"], stats["workers"]) == (1700, 829, 12)
     assert stats["labels"] == {"YES": 1104, "NO": 560, "NOT_SURE": 36}

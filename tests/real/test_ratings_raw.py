@@ -109,7 +109,7 @@ def test_newstest2020(raw: Path) -> None:
 def test_a_file_as_it_is_becomes_a_campaign(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first command of docs/judgments.md."""
+    """The first command of docs/howto-ratings.md."""
     command = ["import", "mqm", raw / "mqm_ted_ende.tsv.gz", "-C", tmp_path / "ted", "--reference", "ref"]
     code, out, err = run(capsys, *command, "--repairs", tmp_path / "repairs.jsonl")
     assert code == 0

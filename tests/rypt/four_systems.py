@@ -6,7 +6,7 @@ import numpy as np
 
 from rypt.analysis.held_out import HeldOutSystems
 from rypt.database.judgments import JudgmentDatabase
-from rypt.database.votes import Votes, read_votes
+from rypt.database.votes import VoteArrays, read_votes
 from rypt.records import Candidate, Judgment, Label, Segment
 from rypt.scoring.forest import Forest
 from rypt.scoring.observations import JudgedPhrases, Places
@@ -26,7 +26,7 @@ def judgments_of(text: str, worker: str, origin: str) -> list[Judgment]:
     ]
 
 
-def looked_up(judgments: Iterable[Judgment], texts: Sequence[str]) -> tuple[Votes, Places]:
+def looked_up(judgments: Iterable[Judgment], texts: Sequence[str]) -> tuple[VoteArrays, Places]:
     with JudgmentDatabase(":memory:") as db:
         db.add_segments([Segment("1", "a b c")])
         db.add(judgments)

@@ -107,7 +107,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
 
     @routes.get("/results/<batch>.csv")
     def results(batch: str) -> Response:
-        """The results CSV of a batch, as `rypt hits export` writes it."""
+        """The results CSV of a batch, as `rypt export --results` writes it."""
         folder = next((folder for folder in batches() if folder.name == batch), None)
         if folder is None:
             raise PageError(404, "error_404")

@@ -34,7 +34,7 @@ def market(tmp_path):
 
 
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
-    batch, at = tmp_path / "batch", ["--at", tmp_path / "market"]
+    batch, at = tmp_path / "batch", ["--market", tmp_path / "market"]
     assert set(market) == {"url", "endpoint_url", "access_key", "secret_key", "dashboard_url"}
     made = json.loads(
         run(
@@ -75,13 +75,13 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
         "submitted": size,
         "reviewed": 0,
     }
-    before = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
+    before = json.loads(run(capsys, "check", campaign, "--json")[1])
     code, out, err = run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")
     assert code == 0, err
     added = json.loads(out)
     assert (added["assignments"], added["left_out"]) == (size, 0)
     assert added["judgments"] > 0
-    after = json.loads(run(capsys, "db", "check", campaign, "--json")[1])
+    after = json.loads(run(capsys, "check", campaign, "--json")[1])
     assert after["judgments"] == before["judgments"] + added["judgments"]
     assert (
         json.loads(run(capsys, "hits", "collect", batch, "-C", campaign, *at, "--json")[1])["assignments"]
@@ -102,7 +102,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     )
     assert json.loads(run(capsys, "hits", "workers", "-C", campaign, "--json")[1])[0]["excluded"]
 
-    assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "results.csv")[0] == 0
+    assert run(capsys, "export", campaign, "--results", "-o", tmp_path / "results.csv")[0] == 0
     with open(tmp_path / "results.csv", newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     rows[0]["Approve"], rows[1]["Reject"] = "x", "NO to all"
@@ -144,14 +144,8 @@ def test_old_results_load(capsys, campaign, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["publish", "BATCH", "--at", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
-        (["publish", "BATCH", "--market", "mturk"], 2, "--market mturk needs --endpoint URL"),
-        (
-            ["publish", "BATCH", "--market", "mturk", "--endpoint", "https://example.org"],
-            1,
-            "say --production",
-        ),
-        (["publish", "BATCH", "--endpoint", "http://x"], 2, "are for --market mturk"),
+        (["publish", "BATCH", "--market", "nowhere", "--yes"], 1, "nowhere: there is no market here"),
+        (["publish", "BATCH", "--market", "mturk", "--token-file", "x"], 2, "for your own market"),
         (["make", "CAMPAIGN", "-o", "BATCH"], 1, "expected a new or empty folder"),
         (
             ["make", "CAMPAIGN", "-o", "new", "--kind", "comparison"],
@@ -180,7 +174,7 @@ def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, mess
 def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
     run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "-q")
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
-    code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--at", tmp_path / "market")
+    code, out, err = run(capsys, "hits", "publish", tmp_path / "batch", "--market", tmp_path / "market")
     assert (code, out) == (1, "")
     assert err == (
         "rypt: Publish 2 hits for $0.12 on local? There is no terminal to ask on; say --yes if it is meant\n"

@@ -1,4 +1,4 @@
-"""``rypt hits import``, ``export``, ``aggregate``: files in, files out, nothing half done."""
+"""``rypt import results``, ``export --results``, ``aggregate``: files in, files out, nothing half done."""
 
 import csv
 import json
@@ -39,14 +39,14 @@ def test_other_peoples_columns(capsys, campaign, tmp_path):
     code, out, _ = run(capsys, "import", "results", path, "-C", campaign, *options, "--json")
     assert (code, json.loads(out)["judgments"]) == (0, 1)
     assert run(capsys, "import", "results", path, "-C", campaign, "--rename", "x")[0] == 2
-    assert run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "out.csv")[0] == 0
+    assert run(capsys, "export", campaign, "--results", "-o", tmp_path / "out.csv")[0] == 0
     with open(tmp_path / "out.csv", newline="", encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert row["Input.phrase_1"] == "'=the house"
     before = (tmp_path / "out.csv").read_bytes()
     again = run(capsys, "import", "results", tmp_path / "out.csv", "-C", campaign, "--json")[1]
     assert json.loads(again)["already"] == 1
-    run(capsys, "hits", "export", "-C", campaign, "-o", tmp_path / "out.csv")
+    run(capsys, "export", campaign, "--results", "-o", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == before
 
 
@@ -82,11 +82,11 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
 )
 def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path, data, message):
     (tmp_path / "bad.csv").write_bytes(data)
-    before = json.loads(run(capsys, "db", "check", campaign, "--json")[1])["judgments"]
+    before = json.loads(run(capsys, "check", campaign, "--json")[1])["judgments"]
     code, out, err = run(capsys, "import", "results", tmp_path / "bad.csv", "-C", campaign)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert message in err
-    assert json.loads(run(capsys, "db", "check", campaign, "--json")[1])["judgments"] == before
+    assert json.loads(run(capsys, "check", campaign, "--json")[1])["judgments"] == before
     assert json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])["assignments"] == 0
 
 

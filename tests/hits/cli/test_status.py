@@ -101,8 +101,8 @@ def test_a_batch_that_is_not_published_and_one_whose_market_is_away(capsys, camp
     assert out.startswith("market       none of ")
     (batch / "published.local-1234.jsonl").write_text('{"item": "x", "hit": "H9", "digest": ""}\n')
     code, out, err = run(
-        capsys, "hits", "status", "-C", campaign, "--batch", batch, "--at", tmp_path / "nowhere"
+        capsys, "hits", "status", "-C", campaign, "--batch", batch, "--market", tmp_path / "nowhere"
     )
     assert (code, err.count("\n")) == (0, 1)
     assert "hits published on local-1234" in out
-    assert "say --at FOLDER" in err
+    assert "say --market FOLDER" in err

@@ -74,9 +74,9 @@ def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
                 )
             ]
         )
-    shown = run(capsys, "hits", "workers", "-C", campaign, "--at", market)[1]
+    shown = run(capsys, "hits", "workers", "-C", campaign, "--market", market)[1]
     assert f"{worker} Ada Lovelace" in shown
-    options = ["-C", campaign, "--at", market, "--json"]
+    options = ["-C", campaign, "--market", market, "--json"]
     code, out, err = run(capsys, "hits", "workers", "--exclude", "Ada Lovelace", *options)
     assert code == 0, err
     assert {report["worker"]: report["excluded"] for report in json.loads(out)} == {"A1": False, worker: True}

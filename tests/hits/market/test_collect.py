@@ -178,7 +178,7 @@ def test_from_a_batch_to_judgments(tmp_path, demo_campaign, capsys):
     size, name = len(read_batch(batch).items), read_batch(batch).settings.id
     with pytest.raises(RyptError, match="there is no market here; start it first"):
         publish(batch, market)
-    with pytest.raises(RyptError, match="is no sandbox: say --production"):
+    with pytest.raises(RyptError, match="may spend real money"):
         publish(batch, "https://example.org/")
     with served(market):
         with pytest.raises(RyptError, match="not confirmed; nothing was sent"):

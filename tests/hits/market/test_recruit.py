@@ -207,7 +207,8 @@ def test_two_processes_make_one_study_and_one_payment(service, recruited, log):
 
 def test_the_command(capsys, batch, market, service, tmp_path, monkeypatch):
     monkeypatch.setenv("PROLIFIC_TOKEN", "secret")
-    options = ["hits", "recruit", batch, "--at", market, "--api", service.url]
+    monkeypatch.setenv("RYPT_PROLIFIC_API", service.url)
+    options = ["hits", "recruit", batch, "--market", market]
     (tmp_path / "filters.json").write_text('[{"filter_id": "fluent-languages", "selected_values": ["19"]}]')
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115
     code, out, err = run(capsys, *options, "--places", 2)

@@ -126,7 +126,9 @@ def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             json.loads(process.stdout.readline())
-            assert run(capsys, "hits", "publish", tmp_path / "batch", "--at", folder, "--yes", "-q")[0] == 0
+            assert (
+                run(capsys, "hits", "publish", tmp_path / "batch", "--market", folder, "--yes", "-q")[0] == 0
+            )
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(180)

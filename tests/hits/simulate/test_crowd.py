@@ -450,7 +450,7 @@ def test_the_command_watches_until_it_is_told_to_stop(tmp_path, few):
             "-c",
             "from rypt.cli import main; main()",
             "simulate",
-            "--at",
+            "--market",
             tmp_path / "market",
         ]
         command += [
@@ -494,7 +494,7 @@ def test_the_command_waits_for_the_market_when_it_watches(tmp_path, few):
         "-c",
         "from rypt.cli import main; main()",
         "simulate",
-        "--at",
+        "--market",
         tmp_path / "market",
     ]
     command += ["--truth", tmp_path / "truth.jsonl", "--workers", "2", "--json", "--watch"]

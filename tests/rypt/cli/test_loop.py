@@ -45,7 +45,7 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
 
     def simulate(campaign):
         crew = ["--workers", "4", "--accuracy", "1", "--spam", "0.25", "--not-sure", "0"]
-        main(["simulate", "--at", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
+        main(["simulate", "--market", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
 
     picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
     options = ["--serve", "--port", "0", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]

@@ -18,7 +18,7 @@ RYPT = str(Path(sys.executable).parent / "rypt")
 def test_help_lists_every_command(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    for name in ("db", "demo", "explain", "init", "queries", "score"):
+    for name in ("check", "demo", "export", "explain", "init", "queries", "score"):
         assert f"\n  {name} " in out
     assert run(capsys, "--version")[1].startswith("rypt, version ")
 

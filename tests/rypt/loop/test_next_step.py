@@ -89,17 +89,14 @@ SECOND = replace(ANSWERED, name="2")
         (changed(NEW, candidates=0, decoder="d"), "rypt decode c"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (changed(NEW, to_ask=0, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (
-            changed(NEW, batches=[MADE]),
-            "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org",
-        ),
+        (changed(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market https://example.org"),
         (
             changed(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
-            "rypt hits publish c/batches/1 --market mturk --endpoint https://example.org --production",
+            "rypt hits publish c/batches/1 --market https://example.org",
         ),
         (
             changed(NEW, batches=[PUBLISHED]),
-            "rypt hits collect c/batches/1 -C c --market mturk --endpoint https://example.org",
+            "rypt hits collect c/batches/1 -C c --market https://example.org",
         ),
         (
             changed(LABELLED, batches=[replace(PUBLISHED, over=True)]),
@@ -160,7 +157,7 @@ def test_a_local_market_must_be_served(tmp_path, batch, command):
         found = next_step(local)
         server.shutdown()
         thread.join()
-    assert found.command == f"rypt hits {command} --at {tmp_path}"
+    assert found.command == f"rypt hits {command} --market {tmp_path}"
     check(found.command)
     assert (
         next_step(local).command == f"rypt hits serve {tmp_path} -C c"
@@ -187,8 +184,8 @@ def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
     local = replace(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
     step = next_step(local)
-    assert step.command == f"rypt hits invite NAME --at {tmp_path}"
-    assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --at {tmp_path}")
+    assert step.command == f"rypt hits invite NAME --market {tmp_path}"
+    assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --market {tmp_path}")
 
 
 def test_what_is_left_when_the_best_were_written():

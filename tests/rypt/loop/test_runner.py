@@ -398,7 +398,16 @@ def test_hits_that_somebody_expired_are_not_waited_for(tmp_path):
         if len(paused) == 1:
             work(campaign, most=3)
         if len(paused) == 2:
-            main(["hits", "expire", str(campaign / "batches" / "1"), "--at", str(campaign / "market"), "-q"])
+            main(
+                [
+                    "hits",
+                    "expire",
+                    str(campaign / "batches" / "1"),
+                    "--market",
+                    str(campaign / "market"),
+                    "-q",
+                ]
+            )
 
     with served(campaign / "market"):
         loop = make_loop(campaign, pause=pause, tell=told.append, loop_changes={"max_iterations": 1})
@@ -433,7 +442,7 @@ def test_the_best_weights_are_those_whose_list_is_best_in_the_end(finished):
 
 def test_what_was_published_by_hand_counts(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
-    market = ["--at", str(campaign / "market")]
+    market = ["--market", str(campaign / "market")]
     with served(campaign / "market"):
         main(["decode", str(campaign), "-q"])
         for batch in ("7", "1"):

@@ -403,7 +403,7 @@ def test_a_batch_that_waits_is_shown_with_its_price_and_the_command(tmp_path: Pa
     world.write_batch(tmp_path / "two" / "batches" / "1", 3)
     client = world.requester()
     page = client.get("/dashboard").text
-    assert f"rypt hits publish {tmp_path}/two/batches/1 --at {world.folder}" in page
+    assert f"rypt hits publish {tmp_path}/two/batches/1 --market {world.folder}" in page
     assert "$0.06" in page
     for n in range(3):
         world.publish(f"rypt:b1:i{n}")

@@ -1,10 +1,10 @@
-"""Pictures of the market's pages: docs/dashboard.png, docs/worker-label.png, docs/worker-rtl.png.
+"""Pictures of the market's pages: docs/dashboard.png and docs/worker-label.png.
 
-    python docs/draw_pages.py            # the pictures of the documentation
-    python docs/draw_pages.py FOLDER     # every page, light, dark, 390 pixels wide, and in Arabic
+    python tests/browser/draw_pages.py            # the pictures of the documentation
+    python tests/browser/draw_pages.py FOLDER     # every page, light, dark, 390 pixels wide, and in Arabic
 
 It serves a market from a temporary folder with a batch of the demo's data, lets simulated workers and one person work,
-and needs playwright and chromium. tests/browser/test_pages.py goes through the same pages with axe-core.
+and needs playwright and chromium. test_pages.py goes through the same pages with axe-core.
 """
 
 import json
@@ -141,11 +141,11 @@ def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
         try:
             assert process.stdout is not None
             links = json.loads(process.stdout.readline())
-            rypt("hits", "publish", "labels", "--at", "market", "--yes", "-q", place=folder)
+            rypt("hits", "publish", "labels", "--market", "market", "--yes", "-q", place=folder)
             known = ["--truth", write_truth(folder), "-C", folder / "campaign"]
-            rypt("simulate", "--at", market, *known, "--workers", 4, "--spam", 0.25, "-q")
+            rypt("simulate", "--market", market, *known, "--workers", 4, "--spam", 0.25, "-q")
             for name in ("pairs", "ranked"):
-                rypt("hits", "publish", name, "--at", "market", "--yes", "-q", place=folder)
+                rypt("hits", "publish", name, "--market", "market", "--yes", "-q", place=folder)
             publish_external(market, links["url"])
             yield links
         finally:
@@ -194,7 +194,7 @@ def tour(page: Any, folder: Path, links: dict[str, str], name: str, look: Look) 
     """Go through all pages as a worker of this name, as one of a recruiting service, and as the requester."""
     page.goto(links["url"])
     look("landing", page)
-    page.goto(json.loads(rypt("hits", "invite", name, "--at", folder / "market", "--json"))[0]["link"])
+    page.goto(json.loads(rypt("hits", "invite", name, "--market", folder / "market", "--json"))[0]["link"])
     look("consent", page)
     agree(page)
     look("home", page)
@@ -262,7 +262,7 @@ def tour_of_external(page: Any, look: Look) -> None:
 
 def tour_of_dashboard(page: Any, folder: Path, look: Look) -> None:
     """The requester's pages."""
-    page.goto(rypt("hits", "dashboard", "--at", folder / "market").strip(), wait_until="commit")
+    page.goto(rypt("hits", "dashboard", "--market", folder / "market").strip(), wait_until="commit")
     page.wait_for_selector("table")
     look("dashboard", page)
     shown = page.url
@@ -308,7 +308,7 @@ if __name__ == "__main__":
     else:
         with tempfile.TemporaryDirectory() as pictures:
             draw(Path(pictures))
-            docs = Path(__file__).parent
-            wanted = {"light-dashboard": "dashboard", "light-hit": "worker-label", "arabic-hit": "worker-rtl"}
+            docs = Path(__file__).parents[2] / "docs"
+            wanted = {"light-dashboard": "dashboard", "light-hit": "worker-label"}
             for made, kept in wanted.items():
                 (docs / f"{kept}.png").write_bytes((Path(pictures) / f"{made}.png").read_bytes())

@@ -1,6 +1,6 @@
 """Write docs/api.md from the docstrings of the public names, those in ``__all__``.
 
-    python docs/update_api.py
+    python .ci/update_api.py
 
 Signatures are taken from the source, so that types have the names they have there. A class is shown with the first line
 of each public member.
@@ -18,12 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TARGET = Path(__file__).with_name("api.md")
+TARGET = Path(__file__).parents[1] / "docs" / "api.md"
 PACKAGES = ("rypt", "rypt.loop", "mert", "hits")
 WIDTH = 100
 HEADER = """# Python API
 
-All public names of the three packages, made from their docstrings by `python docs/update_api.py`. They are imported
+All public names of the three packages, made from their docstrings by `python .ci/update_api.py`. They are imported
 when they are first used, so `import rypt` costs nothing. What is not named here may change from version to version.
 """
 Function = ast.FunctionDef | ast.AsyncFunctionDef
