@@ -1,17 +1,13 @@
-"""Lists larger than one machine: a cluster of Dask workers on this machine, and what goes over the network.
+"""Lists larger than the memory of a worker: a cluster of Dask workers on this machine.
 
-    python bench/scale.py cluster FOLDER [--workers 4] [--limit 1200MB] [--kill 100] [--aim list]
-    python bench/scale.py pieces FOLDER [--memory 1000] [--aim list]
+    python bench/scale.py FOLDER [--workers 4] [--limit 1200MB] [--kill 100] [--aim list]
 
-A FOLDER holds ``nbest``, ``ref.0`` … and ``weights.init``, as ``make_nbest.py`` writes them. `cluster` tunes on workers
-with a limit on their memory, one of which is killed after so many seconds, and prints the weights and the most memory
-of each process. `pieces` tunes in shares in files and prints, for each kind of question, how many were asked, and the
-bytes of what was sent to all shares together and came back.
+A FOLDER holds ``nbest``, ``ref.0`` … and ``weights.init``. Tunes on workers with a limit on their memory, one of which is
+killed after some seconds, and prints the weights and the most memory of each process.
 """
 
 import argparse
 import os
-import pickle
 import re
 import signal
 import threading
@@ -20,7 +16,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import mert
-from mert.search import shares as shares_module
 
 
 def tune(folder: Path, aim: str, **more):
@@ -49,7 +44,7 @@ def memory_of(process: int | str, name: str) -> int:
 def run_cluster(folder: Path, aim: str, workers: int, limit: str, kill: float) -> None:
     from distributed import LocalCluster
 
-    from mert.cluster import cluster_workplace
+    from mert.cluster import open_cluster
 
     peaks: dict[int, int] = defaultdict(int)
     done = threading.Event()
@@ -73,49 +68,24 @@ def run_cluster(folder: Path, aim: str, workers: int, limit: str, kill: float) -
             timer = threading.Timer(kill, lambda: os.kill(victim, signal.SIGKILL))
             timer.daemon = True
             timer.start()
-        with cluster_workplace(local.scheduler_address) as workplace:
-            tune(folder, aim, workplace=workplace)
-            print(f"{len(workplace.executor.homes)} shares; worker {victim if kill else 'none'} was killed")
+        with open_cluster(local.scheduler_address) as cluster:
+            tune(folder, aim, cluster=cluster)
+            print(f"worker {victim if kill else 'none'} was killed")
         done.set()
         print("most memory of the workers, MB:", dict(peaks), "of this process:", memory_of("self", "VmHWM"))
-
-
-def run_pieces(folder: Path, aim: str, memory: int) -> None:
-    counts: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
-    ask = shares_module.SharesInFiles.ask
-
-    def counting(self, question, *arguments, each=None):
-        answers = ask(self, question, *arguments, each=each)
-        row = counts[question.__qualname__]
-        sent = len(pickle.dumps(arguments)) * len(answers) + len(pickle.dumps(each))
-        for i, value in enumerate((1, sent, len(pickle.dumps(answers)))):
-            row[i] += value
-        return answers
-
-    shares_module.SharesInFiles.ask = counting
-    tune(folder, aim, memory=memory << 20)
-    print(f"{'question':24} {'asked':>6} {'sent, MB':>10} {'answers, MB':>12}")
-    for name, (asked, sent, answers) in counts.items():
-        print(f"{name:24} {asked:6} {sent / 1e6:10.2f} {answers / 1e6:12.2f}")
-    print("most memory of this process, MB:", memory_of("self", "VmHWM"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["cluster", "pieces"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--aim", default="unseen")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--limit", default="1200MB")
     parser.add_argument("--kill", type=float, default=0.0, help="seconds after which a worker is killed")
-    parser.add_argument("--memory", type=int, default=1000, help="megabytes")
     given = parser.parse_args()
-    if given.what == "cluster":
-        run_cluster(given.folder, given.aim, given.workers, given.limit, given.kill)
-    else:
-        run_pieces(given.folder, given.aim, given.memory)
+    run_cluster(given.folder, given.aim, given.workers, given.limit, given.kill)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ from mert.lists import (
     Kind,
     Line,
     Place,
-    arrange,
     check_numbers,
     check_segments,
     dense_names,
     in_order,
     read_values,
+    with_columns,
 )
 from mert.problem import Candidates, Parts
 from rypt.arrays import Floats
@@ -322,7 +322,7 @@ def _candidates(
     column = {name: number for number, name in enumerate(names)}
     if not values.kinds.keys() <= column.keys():
         raise InputError(pieces[0].path, None, "the list was changed while it was read")
-    lists = arrange(lines, values.renumbered(names), dense).without(left_out)
+    lists = with_columns(lines, values.renumbered(names), dense).without(left_out)
     return lists.parts(metric, sparse_weights).value
 
 

@@ -121,8 +121,13 @@ def read_lists(
         lines += [((path, number), candidate) for number, candidate in read_list(path, watch=watch)]
         if len(lines) == before:
             raise InputError(path, None, "expected candidates, found an empty list")
+    return arrange(lines, tune)
+
+
+def arrange(lines: Sequence[Line], tune: Collection[str] | None = None) -> NBest:
+    """The candidates of some lines as arrays (`read_lists`)."""
     values = read_values(lines)
-    return arrange(lines, values, dense_names(values.kinds, tune))
+    return with_columns(lines, values, dense_names(values.kinds, tune))
 
 
 def segment_number(segment: str) -> int | None:
@@ -233,7 +238,7 @@ def _values_in_blocks(lines: Sequence[Line]) -> Values | None:
             return None
         if not np.isfinite(numbers).all() or "".join(words).count("_") != underscores * len(block):
             return None  # what is wrong, such as 1_000, is said line by line
-        blocks.append(numbers.reshape(len(names), -1).T)
+        blocks.append(numbers.reshape(len(names), len(block)).T)
     matrix = np.concatenate(blocks)
     return Values(
         {name: _kind(name, tokenize(texts[0])) for name in names},
@@ -270,9 +275,9 @@ def _values_by_line(lines: Sequence[Line]) -> Values:
         others = [name for name in new if kinds[name] is Kind.REQUIRED and name not in required]
         missing = sorted(required - features.keys(), key=column.__getitem__) if words is not None else []
         if (others or missing) and head is not None:
-            found = others[0] if others else f"no {missing[0]}"
-            expected = f"expected the features of line {head[1]} of {head[0]}, {', '.join(sorted(required)) or 'none'}"
-            raise InputError(*place, f"{expected}, found {found}")
+            expected = f"expected {len(required)} features like line {head[1]} of {head[0]}"
+            differences = [*(f"no {name}" for name in missing), *others]
+            raise InputError(*place, f"{expected}, found {len(features)}: {', '.join(differences)}")
         here = sorted((column[name], value) for name, value in features.items())
         columns += [number for number, _ in here]
         numbers += [value for _, value in here]
@@ -318,7 +323,7 @@ def dense_names(kinds: Mapping[str, Kind], tune: Collection[str] | None) -> list
     ]
 
 
-def arrange(lines: Sequence[Line], values: Values, dense: Sequence[str]) -> NBest:
+def with_columns(lines: Sequence[Line], values: Values, dense: Sequence[str]) -> NBest:
     """The candidates segment by segment, each distinct one once; features that are not ``dense`` are sparse."""
     segments = in_order(dict.fromkeys(candidate.segment for _, candidate in lines))
     number_of = {segment: number for number, segment in enumerate(segments)}

@@ -217,7 +217,6 @@ def _tune_lists(
     sparse_names = lists.sparse_names
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
-        progress.note(f"no weights are given: starting from 1 for each of the {len(lists.names)} features")
     names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
     for note in check_against_references(lists, metric):
         if not allow_missing:
@@ -228,6 +227,8 @@ def _tune_lists(
     problem = make_problem(lists, metric, point, constraints, names=names, sparse_weights=sparse)
     search = search.settled(len(problem.axes))
     times.append(time.perf_counter())
+    if weights is None:
+        progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
     for note in _advice(problem, lists):
         progress.note(note)
     solution = solve(

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mert.limits import WeightLimits, read_groups, read_intervals, read_window
-from mert.search.lines import Window
+from mert.limits import WeightLimits, read_groups, read_intervals
 from mert.weights import default_weights
 from rypt.text import RyptError
 
@@ -49,11 +48,3 @@ def test_norms():
     assert limits().normalization is None
     assert str(limits(norm="max").normalization) == "max"
     assert str(limits(norm="LM0=2").normalization) == "LM0=2"
-
-
-def test_windows():
-    assert read_window(None) is None
-    assert read_window("min:3") == Window("min", 3)
-    for text in ("median:3", "min", "min:0", "average:x"):
-        with pytest.raises(RyptError, match="expected min:SIZE or average:SIZE"):
-            read_window(text)

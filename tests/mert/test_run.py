@@ -12,11 +12,10 @@ import pytest
 import toy
 from commands import run
 
-import mert
 from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
 from mert.run import LoopPlan, Stopping, TuningProgress
 from mert.run import run_loop as tune
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.weights import read_weights
 from rypt.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric
@@ -325,32 +324,3 @@ def test_a_sum_of_metrics_knows_its_references(folder, tmp_path):
     (folder / "ref").write_text("other words\n" * toy.SEGMENTS)
     with pytest.raises(RyptError, match="holds a run with another references"):
         tune(mixed(), FunctionDecoder(toy.decode), tmp_path / "run")
-
-
-def test_lists_of_all_iterations_in_shares(tmp_path, monkeypatch):
-    """The same records and weights, whatever the memory."""
-    monkeypatch.setattr("mert.optimize.SMALL", 100)
-    runs = []
-    for name, more in (("whole", {}), ("shares", {"memory": 1 << 30})):
-        made = toy.write_set(tmp_path / name)
-        search = SearchSettings(restarts=2, threads=3)
-        runs.append(
-            mert.tune_decoder(
-                toy.decode,
-                weights=made / "weights",
-                references=[made / "ref"],
-                folder=made / "run",
-                search=search,
-                stopping=Stopping(max_iterations=3),
-                **more,
-            )
-        )
-    one, other = (
-        dataclasses.replace(
-            run, iterations=tuple(dataclasses.replace(each, seconds=0) for each in run.iterations)
-        )
-        for run in runs
-    )
-    assert len(one.iterations) == 3
-    assert one.iterations == other.iterations
-    assert one.weights == other.weights

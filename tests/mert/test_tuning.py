@@ -75,7 +75,7 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
         metric="0.5*bleu+0.5*chrf",
         references=[folder / "ref"],
         weights=folder / "weights",
-        search=mert.SearchSettings(restarts=2, seed=5, replicates=2, average=True),
+        search=mert.SearchSettings(restarts=2, seed=5, replicates=2),
         limits=limits,
     )
     theirs = by_command(
@@ -93,7 +93,6 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
         5,
         "--replicates",
         2,
-        "--average",
         "--fix",
         "WordPenalty0",
         "--bound",
@@ -107,6 +106,8 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
     )
     assert without_seconds(result.summary()) == without_seconds(theirs)
     assert result.weights["WordPenalty0"] == 0.1
+    limited = "|fix:WordPenalty0|bound:LM0=-1..2|range:TM0_0=0..1,TM0_1=0..1|tie:TM0_0+TM0_1|norm:none|"
+    assert limited in result.signature
     result.write(tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     assert read_weights(tmp_path / "ours").values == result.weights

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from mert.run import run_loop
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4

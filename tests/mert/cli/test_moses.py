@@ -13,7 +13,7 @@ from moses_world import BEST_POINT, NAMES, World, best_point, shell, tools
 from sacrebleu.metrics.bleu import BLEU
 
 from mert.cli import moses as moses_cli
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses.files import read_features, read_scores
 from mert.moses.scripts import PROGRAMS, write_scripts
 from rypt.metrics.campaign_rypt import Rypt
@@ -89,7 +89,7 @@ def test_two_iterations_of_mert_moses_pl(tmp_path):
         os.rename(tmp_path / "weights.txt", tmp_path / f"run{step}.weights.txt")
     merged = read_lists([tmp_path / f"run{step}.best100.out.gz" for step in (1, 2)])
     assert len(merged.features) > len(read_lists([tmp_path / "run1.best100.out.gz"]).features)
-    texts = [merged.candidates.text(i) for i in merged.best(np.array(weights))]
+    texts = [merged.candidates[i].text for i in merged.best(np.array(weights))]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
     assert score == pytest.approx(theirs.score / 100, abs=1e-6)
     assert not list(tmp_path.glob(".*"))
@@ -150,7 +150,7 @@ def test_extractor_writes_what_moses_reads(capfd, world):
     assert features[0].names == tuple(NAMES)
     assert [block.segment for block in features] == [block.segment for block in scores] == list("01234567")
     lists = read_lists(["nbest.gz"])
-    text, reference = lists.candidates.text(0).split(), world.references[0][0].split()
+    text, reference = lists.candidates[0].text.split(), world.references[0][0].split()
     same = sum(min(text.count(word), reference.count(word)) for word in set(text))
     row = scores[0].stats[0].tolist()
     assert scores[0].name == "BLEU"
@@ -195,7 +195,7 @@ def test_sparse_features_become_one(capfd, tmp_path, monkeypatch):
         np.array([known[n] for n in lists.sparse.names])
     )
     bounds = lists.offsets.tolist()
-    texts = [lists.candidates.text(a + int(np.argmax(model[a:b]))) for a, b in pairwise(bounds)]
+    texts = [lists.candidates[a + int(np.argmax(model[a:b]))].text for a, b in pairwise(bounds)]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
     assert score == pytest.approx(theirs.score / 100, abs=1e-6)
 
@@ -227,7 +227,7 @@ def test_every_way_of_searching_finds_weights_and_says_their_true_score(capfd, w
     lists = read_lists(["nbest.gz"])
     found, start = (
         BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
-            [lists.candidates.text(i) for i in lists.best(np.array(values))], world.references
+            [lists.candidates[i].text for i in lists.best(np.array(values))], world.references
         )
         for values in (weights, START)
     )
@@ -249,7 +249,7 @@ def test_other_metrics(capfd, world, sctype):
     extract(capfd, *config)
     weights, score, _ = mert(capfd, *config, "-n", 3)
     lists = read_lists(["nbest.gz"])
-    Path("chosen").write_text("".join(f"{lists.candidates.text(i)}\n" for i in lists.best(np.array(weights))))
+    Path("chosen").write_text("".join(f"{lists.candidates[i].text}\n" for i in lists.best(np.array(weights))))
     code, out, _ = call(capfd, "evaluator", "-R", "ref0", "--candidate", "chosen", *config)
     assert (code, float(out)) == (0, pytest.approx(score, abs=1e-6))
     code, _, err = call(capfd, "mert", "-d", 4, "--sctype", "BLEU")

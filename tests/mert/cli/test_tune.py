@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commands import run
 
-import mert.optimize
+import mert.search
 from mert.weights import read_weights
 
 NAMES = ["LM0", "TM0_0", "TM0_1", "Distortion0"]
@@ -49,9 +49,7 @@ def test_tuning_the_demo(capsys, demo, tmp_path, metric):
     assert better > 0
     assert result["gain"]["gain"] == pytest.approx(better)
     assert set(result["gain"]) == {"gain", "low", "high", "p"}
-    assert set(result["seconds"]) == {
-        f"{part}_{clock}" for part in ("read", "stats", "optimize") for clock in ("wall", "cpu")
-    }
+    assert set(result["seconds"]) == {"read", "stats", "optimize"}
     assert result["replicates"] == {"scores": [result["score"]], "mean": result["score"], "deviation": 0.0}
     assert (
         f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}"
@@ -107,7 +105,8 @@ def test_text_output(capsys, small, tmp_path):
     assert "95 % of resamples" in out
     assert "2 replicates: mean" in out
     assert "BLEU|nrefs:1" in out
-    assert "next best starts" in err
+    assert "optimum of the lists: BLEU " in err
+    assert "|fix:LM0|" in out
     assert (tmp_path / "out").read_text().startswith("# start\nLM0= 0.5\nTM0= ")
 
 
@@ -171,13 +170,13 @@ def test_constraints(capsys, small):
 
 def test_ranges_are_where_random_starts_are_drawn(capsys, monkeypatch, small):
     drawn = []
-    climb = mert.optimize.climb
+    climb = mert.search.climb
 
-    def watched(problem, start, rng, **settings):
+    def watched(problem, start, *settings, **more):
         drawn.append(start)
-        return climb(problem, start, rng, **settings)
+        return climb(problem, start, *settings, **more)
 
-    monkeypatch.setattr(mert.optimize, "climb", watched)
+    monkeypatch.setattr(mert.search, "climb", watched)
     tuned(capsys, small, "--range", "LM0=5..6", "--range", "TM0=-2..-1", "--restarts", "8")
     starts = np.array(drawn[1:9])  # after the given one
     assert (starts[:, 0] >= 5).all()
@@ -214,21 +213,11 @@ def test_other_algorithms(capsys, small, tmp_path, algorithm):
     assert found["weights"]["Distortion0"] == 0.5
 
 
-def test_replicates_and_their_average(capsys, small):
+def test_replicates(capsys, small):
     found = tuned(capsys, small, "--replicates", "3", "--restarts", "0")
     assert len(found["replicates"]["scores"]) == 3
     assert found["score"] == max(found["replicates"]["scores"])
     assert found["replicates"]["mean"] == pytest.approx(np.mean(found["replicates"]["scores"]))
-    averaged = tuned(capsys, small, "--replicates", "3", "--restarts", "0", "--average")
-    assert "|replicates:3|averaged|" in averaged["signature"]
-    assert averaged["replicates"] == found["replicates"]
-    assert sum(map(abs, averaged["weights"].values())) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("window", ["min:1", "average:3"])
-def test_windows(capsys, small, window):
-    found = tuned(capsys, small, "--window", window)
-    assert found["score"] > found["start_score"]
 
 
 def test_a_seed_decides_and_threads_do_not(capsys, small):
@@ -321,7 +310,7 @@ def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
 
 GOOD = "0 ||| a b ||| LM0= -1 TM0= 1 2 Distortion0= 0 ||| -1\n"
 BAD_LISTS = {
-    "list:812: expected 4 features like line 1 of .*list, with 2 values of TM0, found 3": (
+    "list:812: expected 4 features like line 1 of .*list, found 3: no TM0_0, no TM0_1, TM0": (
         GOOD * 811 + "0 ||| a ||| LM0= -1 TM0= 1 Distortion0= 0 ||| -1\n"
     ).encode(),
     "list:2: expected a finite number, found 'nan'": (GOOD + GOOD.replace("TM0= 1", "TM0= nan")).encode(),
@@ -411,10 +400,6 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
         (["REF", "--norm", "LM0=0"], 1, "norm LM0=0: expected"),
         (["REF", "--norm", "LM0=inf"], 1, "norm LM0=inf: expected"),
         (["REF", "--norm", "x=1"], 1, "x is not a feature"),
-        (["REF", "--window", "max:1"], 1, "--window max:1: expected min:SIZE or average:SIZE"),
-        (["REF", "--window", "min:0"], 1, "--window min:0: expected"),
-        (["REF", "--window", "min:²"], 1, "--window min:²: expected"),
-        (["REF", "--average"], 2, "--average needs --replicates of at least 2"),
         (["REF", "--plot", "x.gif"], 1, "x.gif: expected a name ending in .svg, .png, .pdf"),
         (["REF", "--decoder", "x"], 2, "expected one of: n-best LISTS, --decoder"),
         (["REF", "--algorithm", "best"], 2, "'best' is not one of"),
@@ -465,7 +450,6 @@ def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
     ("options", "message"),
     [
         (["--patience", 2], "--patience needs --decoder, --replay or --zmert"),
-        (["--algorithm", "pro", "--window", "min:2"], "--window needs --algorithm mert"),
         (["--seed", -5], "-5 is not in the range"),
         (["-o", "-", "--json"], "-o - and --json both write to standard output"),
     ],
@@ -508,35 +492,6 @@ def test_a_plot_of_one_search_and_a_metric_from_a_column(capsys, tmp_path):
     assert list(results[2]["weights"]) == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--memory", "much"], "expected a size such as 500M or 2G, got 'much'"),
-        (["--memory", "5M"], "expected at least 400M, got 5M"),
-        (["--memory", "2G", "--dask", "tcp://127.0.0.1:1"], "--memory is for this machine"),
-        (["--memory", "2G", "--algorithm", "pro"], "--memory needs --algorithm mert"),
-    ],
-)
-def test_memory_that_makes_no_sense(capsys, demo_campaign, options, message):
-    code, _, err = run(capsys, "tune", demo_campaign / "nbest.en", *options)
-    assert code == 2
-    assert message in err
-
-
 def test_standard_input_is_for_no_cluster(capsys):
     code, _, err = run(capsys, "tune", "-", "--dask", "tcp://127.0.0.1:1")
     assert (code, "--dask cannot read standard input" in err) == (2, True)
-
-
-def test_memory_is_bounded_with_the_same_result(capsys, demo_campaign):
-    common = [
-        "tune",
-        demo_campaign / "nbest.en",
-        "--references",
-        demo_campaign / "reference.en",
-        "--restarts",
-        2,
-    ]
-    results = [run(capsys, *common, "--json", *more) for more in ([], ["--memory", "0.5GiB"])]
-    one, other = (json.loads(out) for _, out, _ in results)
-    assert {**one, "seconds": 0} == {**other, "seconds": 0}

@@ -10,7 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from mert.cli import moses as moses_cli
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses.files import (
     FeatureBlock,
     ScoreBlock,
@@ -122,7 +122,7 @@ def test_statistics_are_neither_cut_nor_do_they_drift(capfd, folder):
     call(capfd, "extractor", "-r", references, "-n", "nbest.gz", "-s", "TER", "-c", "case:true")
     weights, score = best_point(call(capfd, "mert", "-d", 4, "-n", 5, "-s", "TER").err)
     lists = read_lists(["nbest.gz"])
-    texts = [lists.candidates.text(i) for i in lists.best(np.array(weights))]
+    texts = [lists.candidates[i].text for i in lists.best(np.array(weights))]
     theirs = TER(case_sensitive=True).corpus_score(texts, world.references).score
     assert score == pytest.approx(1 - theirs / 100, abs=1e-6)
     assert len({sum(len(document[i].split()) for document in world.references) % 3 for i in range(12)}) > 1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zmert_set import best_of, bleu_of, go, write_config
 
-from mert.search.lines import best_step
+from mert.linesearch import changes_along, line_search
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def exact_places(offsets, slopes, intercepts):
 @given(near_parallel())
 def test_nearly_parallel_lines_are_searched_exactly(problem):
     offsets, slopes, intercepts, stats = problem
-    step = best_step(offsets, slopes, intercepts, stats, ratio)
+    step = line_search([changes_along(offsets, slopes, intercepts, stats)], ratio)
     best = max(exact_score(*problem, t) for t in exact_places(offsets, slopes, intercepts))
     assert step.score == pytest.approx(best, abs=1e-12)
     assert exact_score(*problem, Fraction(step.length)) == pytest.approx(best, abs=1e-12)
@@ -128,6 +128,6 @@ def test_lines_that_differ_by_the_last_bits_end_the_search_inside_the_list(rows,
     slopes = np.array([slope + step * np.spacing(slope) for step, _, _ in rows])
     intercepts = np.array([height + step * np.spacing(height) for _, step, _ in rows])
     stats = np.array([[good, 10] for _, _, good in rows], np.int64)
-    step = best_step(np.array([0, len(rows)], np.int64), slopes, intercepts, stats, ratio)
+    step = line_search([changes_along(np.array([0, len(rows)], np.int64), slopes, intercepts, stats)], ratio)
     assert np.isfinite(step.length)
     assert step.score in {good / 10 for _, _, good in rows}
