@@ -20,14 +20,14 @@ import choix
 import numpy as np
 import trueskill
 
-from hits.ranking.confidence import bootstrap, ranges_of
+from hits.ranking.confidence import Confidence, bootstrap, ranges_of
 from hits.ranking.data import Comparisons, from_counts
 from hits.ranking.model import read_model
 from hits.ranking.models.bradley_terry import BradleyTerry
-from hits.ranking.models.heuristics import WinRatio, expected_wins
 from hits.ranking.models.hopkins_may import HopkinsMay
-from hits.ranking.models.trueskill import IN_ORDER, TrueSkill, make_games, play_all
-from hits.ranking.readers.files import read_comparisons, sampled
+from hits.ranking.models.trueskill import GIVEN, TrueSkill, make_games, play_runs
+from hits.ranking.models.wins import WinRatio, expected_wins
+from hits.ranking.readers.files import ComparisonFiles
 
 GAMES = 25_000
 TRAIN = "wmt13.French-English.train.csv.gz"
@@ -74,7 +74,7 @@ def one_pass(data: Comparisons, least: Timer) -> None:
     model = TrueSkill(variant="program")
     games, skills = make_games(data, 2), model.skills(len(data))
     seeds, means, variances = np.ones(1, np.uint64), np.empty((1, 13)), np.empty((1, 13))
-    spent = least(lambda: play_all(games, skills, seeds, IN_ORDER, means, variances))
+    spent = least(lambda: play_runs(games, len(data), skills, seeds, GIVEN, means, variances))
     rate, theirs = len(data) / spent, package_rate(data)
     tell(
         "TrueSkill, one pass over 25k comparisons",
@@ -119,7 +119,7 @@ def numpy_bootstrap(data: Comparisons, samples: int) -> None:
 
 
 def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
-    spent = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1)).clusters())
+    spent = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence()).clusters())
     tell(
         "Expected Wins, 1,000 resamples of 80k comparisons",
         f"{spent:.3f} s",
@@ -131,7 +131,9 @@ def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
     numpy_bootstrap(data, 50)
     plain = 20 * (time.process_time() - start)
     tell("  the same", f"{spent:.3f} s", f"numpy loop {plain:.2f} s", plain / spent, "")
-    rows = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), unit="row").clusters())
+    rows = least(
+        lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence(unit="row")).clusters()
+    )
     tell("  by rows", f"{rows:.3f} s", f"reading {reading:.3f} s", rows / reading, "")
 
 
@@ -200,7 +202,7 @@ def bradley_terry(least: Timer) -> None:
 def solver(folder: Path, least: Timer) -> None:
     model = read_model("mfas")
     for name in ("wmt10.German-English", "wmt10.French-English"):
-        data = read_comparisons([folder / name])
+        data = ComparisonFiles((folder / name,)).read()
         cost = model.fit(data, np.random.default_rng(1)).extra["cost"]
         spent = least(lambda data=data: model.fit(data, np.random.default_rng(1)))
         what = f"exact ranking, {name}, {len(data.systems)} systems, cost {cost}"
@@ -215,10 +217,10 @@ def main() -> None:
     if not ONE_THREAD.items() <= os.environ.items():  # threads that wait for work would be counted, too
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
     least = timer(given.repeats)
-    data = read_comparisons([given.folder / TRAIN])
-    reading = least(lambda: read_comparisons([given.folder / TRAIN]))
+    data = ComparisonFiles((given.folder / TRAIN,)).read()
+    reading = least(lambda: ComparisonFiles((given.folder / TRAIN,)).read())
     rng = np.random.default_rng(1)
-    part = sampled(data, GAMES, rng).shuffled(rng)
+    part = data.take(rng.choice(len(data), GAMES, replace=False)).shuffled(rng)
     decisive = data.take(np.flatnonzero(data.outcome != 0))
     print(f"{'':58} {'ours':>16} {'other':>26} {'ratio':>10}")
     one_pass(part, least)

@@ -17,8 +17,8 @@ JSON list of other systems whose text for the segment is that of the slot: they 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Any
 
 from hits.qualifications import Qualifications
 from hits.simulated import is_simulated
-from rypt.text import FormatError, RyptError, plural
+from rypt.text import FormatError, RyptError
 
 MAX_ALTERNATIVES = 10
 MAX_RANKED = 5
@@ -150,20 +150,6 @@ class BatchSettings:
                 raise RyptError(f"expected {name} between {least} and {most}, found {number}")
 
 
-def same_text_note(count: int, drawn: int | None = None) -> str:
-    """What becomes of pairs of candidates with the same text, in the same words wherever they are counted.
-
-    ``drawn`` is the number of pairs of which these are, where it is known.
-
-    >>> same_text_note(1)
-    '1 pair of candidates has the same text: nobody is asked about it, and rankings and preferences leave it out'
-    """
-    have, them = ("has", "it") if count == 1 else ("have", "them")
-    pairs = plural(count, "pair of candidates", "pairs of candidates")
-    pairs += "" if drawn is None else f", of {drawn} that were drawn,"
-    return f"{pairs} {have} the same text: nobody is asked about {them}, and rankings and preferences leave {them} out"
-
-
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Items published together; ``notes`` says what happened while it was made and is not kept.
@@ -260,6 +246,11 @@ class Progress:
     pending: int = 0
     submitted: int = 0
     reviewed: int = 0
+
+    @classmethod
+    def total(cls, parts: "Iterable[Progress]") -> "Progress":
+        parts = list(parts)
+        return cls(**{part.name: sum(getattr(one, part.name) for one in parts) for part in fields(cls)})
 
     def add(self, hit: Mapping[str, Any]) -> None:
         """Count one more hit, in the protocol's form."""

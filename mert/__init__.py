@@ -21,10 +21,10 @@ Three candidates with two features; under the weights 1 and 1 the second one win
     >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
     100.0
 
-The rooms: `mert.tuning` has the verbs, `mert.linesearch` is Och's exact line search (2003), `mert.search` the search
-over directions and starting points, `mert.unseen` estimates weights for other segments, `mert.run` the loop around a decoder,
-`mert.decode` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.moses`
-and `mert.zmert` take the place of Moses' programs and of Z-MERT.
+The path of the data: `mert.tuning` has the verbs, `mert.lists` reads n-best lists, `mert.problem` holds what is tuned,
+`mert.search` climbs by the exact line searches of `mert.linesearch` (Och 2003), `mert.unseen` estimates weights for
+other segments. `mert.loop` is the loop around a decoder, `mert.campaign` the decoding of a campaign; `mert.moses` and
+`mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
 
 from typing import TYPE_CHECKING
@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING
 from rypt.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mert.limits import WeightLimits as WeightLimits
-    from mert.run import DecoderTuning as DecoderTuning
-    from mert.run import Stopping as Stopping
-    from mert.run import TuningProgress as TuningProgress
+    from mert.constraints import Constraints as Constraints
+    from mert.loop import DecoderTuning as DecoderTuning
+    from mert.loop import Stopping as Stopping
+    from mert.loop import TuningProgress as TuningProgress
     from mert.search import SearchSettings as SearchSettings
     from mert.tuning import TuningResult as TuningResult
     from mert.tuning import tune as tune
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     __version__: str
 
 HOMES = {
-    "DecoderTuning": "mert.run",
+    "Constraints": "mert.constraints",
+    "DecoderTuning": "mert.loop",
     "SearchSettings": "mert.search",
-    "Stopping": "mert.run",
-    "TuningProgress": "mert.run",
+    "Stopping": "mert.loop",
+    "TuningProgress": "mert.loop",
     "TuningResult": "mert.tuning",
-    "WeightLimits": "mert.limits",
     "tune": "mert.tuning",
     "tune_decoder": "mert.tuning",
 }  # public name → the module it lives in

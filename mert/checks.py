@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mert.problem import Candidates, Problem, chosen_stats, gains
-from rypt.arrays import Floats, Ints
+from rypt.arrays import Floats, Ints, Score
 
 SAMPLES = 1000
 BLOCK = 100  # samples drawn at once
@@ -35,15 +35,20 @@ def bootstrap_gain(problem: Problem, before: Floats, after: Floats, rng: np.rand
     Segments are resampled, the same ones for both (paired bootstrap, Koehn 2004).
     """
     old, new = (np.concatenate(problem.parts.ask(chosen_stats, weights)) for weights in (before, after))
-    size = len(old)
-    resampled = np.empty(SAMPLES)
-    for start in range(0, SAMPLES, BLOCK):
-        drawn = rng.integers(size, size=(BLOCK, size))
-        counts = np.stack([np.bincount(row, minlength=size) for row in drawn])
-        resampled[start : start + BLOCK] = problem.rate(counts @ new) - problem.rate(counts @ old)
+    resampled = resampled_gains(problem.rate, old, new, rng)
     low, high = np.quantile(resampled, [0.025, 0.975])
     gain = problem.score(after) - problem.score(before)
     return Gain(gain, float(low), float(high), float(np.mean(resampled <= 0)))
+
+
+def resampled_gains(rate: Score, old: Ints, new: Ints, rng: np.random.Generator) -> Floats:
+    """What the score gains from old to new statistics, (segments, columns), in samples of the segments."""
+    gains = []
+    for _ in range(SAMPLES // BLOCK):
+        drawn = rng.integers(len(old), size=(BLOCK, len(old)))
+        counts = np.stack([np.bincount(row, minlength=len(old)) for row in drawn])
+        gains.append(rate(counts @ new) - rate(counts @ old))
+    return np.concatenate(gains)
 
 
 def notes_on(problem: Problem, weights: Floats, start: Floats) -> list[str]:

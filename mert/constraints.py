@@ -1,6 +1,7 @@
 """Constraints on weights: which are tuned, bounds, tied groups, ranges of random starts, and normalization."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from rypt.arrays import Floats
 from rypt.text import RyptError
 
-UNBOUNDED = (-np.inf, np.inf)
+Interval = tuple[float, float]
+UNBOUNDED: Interval = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class Normalization:
 
     def __str__(self) -> str:
         return f"{self.name}={self.value:g}" if self.kind == "weight" else self.kind
+
+    def on(self, names: Sequence[str]) -> "Normalization":
+        """The same with the weight that its label means, the first of several."""
+        return self if self.name is None else replace(self, name=_members([self.name], names)[0])
 
     def apply(self, weights: Floats, names: Sequence[str]) -> Floats:
         """The scaled weights; weights whose measure is 0 stay as they are.
@@ -52,25 +58,41 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Which weights may move (all, or those in ``only``, less those in ``fixed``) and how.
+    """Which weights are tuned and how far they may go; in ``TM0`` all weights TM0_0, TM0_1 … are meant.
 
-    ``bounds`` are hard: no line search leaves them. ``ranges`` say where random starts are drawn. The weights of a
-    group in ``tied`` move together and keep their proportions. ``normalization`` None scales to an L1 norm of 1 where
-    that is harmless: nothing held, no bound but 0.
+    Only the weights in ``only`` move (all if it is empty), less those that are ``fixed``. ``bounds`` are hard: no line
+    search leaves them. Random starts are drawn from ``ranges``. The weights of a group in ``tied`` move together and
+    keep their proportions. ``normalization`` None scales to an L1 norm of 1 where that is harmless: nothing held, no
+    bound but 0.
+
+    >>> Constraints(fixed=("TM0",)).on(["LM0", "TM0_0", "TM0_1"]).fixed
+    ('TM0_0', 'TM0_1')
     """
 
-    fixed: frozenset[str] = frozenset()
-    only: frozenset[str] | None = None
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    tied: tuple[tuple[str, ...], ...] = ()
+    only: Collection[str] = ()
+    fixed: Collection[str] = ()
+    bounds: Mapping[str, Interval] = field(default_factory=dict)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    tied: Sequence[Sequence[str]] = ()
     normalization: Normalization | None = None
+
+    def on(self, names: Sequence[str], file: "Constraints | None" = None) -> "Constraints":
+        """The constraints on these features, labels replaced, on top of those in a file of weights."""
+        file = file or Constraints()
+        return Constraints(
+            _members(self.only, names) or file.only,
+            (*file.fixed, *_members(self.fixed, names)),
+            {**file.bounds, **_by_member(self.bounds, names)},
+            {**file.ranges, **_by_member(self.ranges, names)},
+            (*file.tied, *(_members(group, names) for group in self.tied)),
+            self.normalization.on(names) if self.normalization else file.normalization,
+        )
 
     @property
     def signature(self) -> str:
         """What is held, bounds, ranges and ties, as a part of the signature of tuned weights.
 
-        >>> Constraints(fixed=frozenset({"LM0"}), bounds={"WP": (0.0, np.inf)}).signature
+        >>> Constraints(fixed=["LM0"], bounds={"WP": (0.0, np.inf)}).signature
         '|fix:LM0|bound:WP=0..inf'
         """
         intervals = {
@@ -78,8 +100,8 @@ class Constraints:
             for option, limits in (("bound", self.bounds), ("range", self.ranges))
         }
         every = {
-            "tune": sorted(self.only or ()),
-            "fix": sorted(self.fixed),
+            "tune": sorted(self.only),
+            "fix": sorted(set(self.fixed)),
             **intervals,
             "tie": ["+".join(group) for group in self.tied],
         }
@@ -88,7 +110,7 @@ class Constraints:
     def check(self, names: Sequence[str], start: Floats) -> None:
         """Refuse names that are not there, empty bounds, bounds that exclude the start, weights in two groups."""
         grouped = [name for group in self.tied for name in group]
-        mentioned = {*self.fixed, *(self.only or ()), *self.bounds, *self.ranges, *grouped}
+        mentioned = {*self.fixed, *self.only, *self.bounds, *self.ranges, *grouped}
         if self.normalization and self.normalization.kind == "weight" and self.normalization.name:
             mentioned.add(self.normalization.name)
         unknown = sorted(mentioned - set(names))
@@ -117,14 +139,14 @@ class Constraints:
         absent = set(known) - set(names)
         return replace(
             self,
-            fixed=self.fixed - absent,
+            fixed=[name for name in self.fixed if name not in absent],
             bounds={name: pair for name, pair in self.bounds.items() if name not in absent},
             ranges={name: pair for name, pair in self.ranges.items() if name not in absent},
         )
 
     def moves(self, name: str) -> bool:
         """Whether a weight may move."""
-        return name not in self.fixed and (self.only is None or name in self.only)
+        return name not in self.fixed and (not self.only or name in self.only)
 
     def low_high(self, names: Sequence[str]) -> tuple[Floats, Floats]:
         """The bounds of all weights, (features,) each; one that is held has none."""
@@ -163,3 +185,49 @@ class Constraints:
         scalable = all(end in (0.0, -np.inf, np.inf) for pair in self.bounds.values() for end in pair)
         held = anything_held or any(not self.moves(name) for name in names)
         return replace(self, normalization=Normalization("l1" if scalable and not held else "none"))
+
+
+def _members(labels: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The features that labels mean: TM0 itself, or TM0_0, TM0_1 …"""
+    found = list[str]()
+    for label in labels:
+        members = [name for name in names if re.fullmatch(rf"{re.escape(label)}_\d+", name)]
+        if label not in names and not members:
+            raise RyptError(f"{label} is not a feature; expected one of {', '.join(names)}")
+        found += [label] if label in names else members
+    return tuple(found)
+
+
+def _by_member(intervals: Mapping[str, Interval], names: Sequence[str]) -> dict[str, Interval]:
+    return {name: interval for label, interval in intervals.items() for name in _members([label], names)}
+
+
+def read_normalization(text: str) -> Normalization:
+    """Read ``none``, ``l1``, ``l2``, ``max`` or ``FEATURE=VALUE``."""
+    if text in ("none", "l1", "l2", "max"):
+        return Normalization(text)
+    name, equals, value = text.partition("=")
+    try:
+        if not equals or not 0 < float(value) < float("inf"):
+            raise ValueError
+    except ValueError:
+        raise RyptError(f"norm {text}: expected none, l1, l2, max, or FEATURE=VALUE above 0") from None
+    return Normalization("weight", float(value), name)
+
+
+def read_intervals(texts: Sequence[str], option: str) -> dict[str, Interval]:
+    """Read texts such as ``LM0=0..1``; an end that is missing is infinite.
+
+    >>> read_intervals(["LM0=0..", "TM0=-1..1"], "--bound")
+    {'LM0': (0.0, inf), 'TM0': (-1.0, 1.0)}
+    """
+    intervals: dict[str, Interval] = {}
+    for text in texts:
+        match = re.fullmatch(r"(.+)=(\S*?)\.\.(\S*)", text)
+        try:
+            if match is None:
+                raise ValueError
+            intervals[match[1]] = float(match[2] or "-inf"), float(match[3] or "inf")
+        except ValueError:
+            raise RyptError(f"{option} {text}: expected FEATURE=LOW..HIGH") from None
+    return intervals

@@ -90,10 +90,15 @@ class NBest:
             scores = scores + self.sparse.dot(sparse_weights)
         return winners(self.offsets, scores)
 
-    def parts(self, metric: Metric, sparse_weights: Floats | None = None) -> InMemory[Candidates]:
-        """What is tuned on, with the metric's statistics; ``sparse_weights`` are those of the sparse features."""
+    def parts(
+        self, metric: Metric, sparse_weights: Floats | None = None, stats: Ints | None = None
+    ) -> InMemory[Candidates]:
+        """What is tuned on; ``sparse_weights`` are those of the sparse features.
+
+        The metric's statistics are counted if they are not given.
+        """
         held = None if self.sparse is None or sparse_weights is None else self.sparse.dot(sparse_weights)
-        stats = counted(metric, self.candidates)
+        stats = counted(metric, self.candidates) if stats is None else stats
         return InMemory(Candidates(self.offsets, np.asfortranarray(self.features), held, stats, metric))
 
     def without(self, columns: Collection[str]) -> "NBest":

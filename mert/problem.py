@@ -218,6 +218,11 @@ class Problem:
         return sum(map(len, self.sizes))
 
     @property
+    def candidates(self) -> int:
+        """The number of candidates."""
+        return sum(int(sizes.sum()) for sizes in self.sizes)
+
+    @property
     def deciding(self) -> NDArray[np.bool_]:
         """Whether each feature ever differs inside a segment, (features,)."""
         return self.spread > 0

@@ -306,8 +306,7 @@ class Winners:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        size = sum(int(sizes.sum()) for sizes in problem.sizes)
-        self.marks = np.full(size, size < SMALL_LIST)
+        self.marks = np.full(problem.candidates, problem.candidates < SMALL_LIST)
 
     def look(self, point: Floats, directions: Iterable[Floats]) -> None:
         """Mark the winners along lines through a point."""

@@ -4,7 +4,7 @@ Both return the weights, the score before and after, and warnings about the weig
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from mert.campaign import current_weights, weights_before
 from mert.checks import Gain
 from mert.cluster import Cluster
-from mert.decode import current_weights, weights_before
+from mert.constraints import Constraints
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
-from mert.limits import WeightLimits
 from mert.lists import check_against_references, read_lists
+from mert.loop import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.problem import Candidates, Lists, Problem, make_problem
-from mert.run import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.search import SearchSettings, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
@@ -70,16 +70,6 @@ class TuningResult:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
         self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
 
-    def plot(self, path: PathLike) -> None:
-        """Draw what each climb reached, and the weights before and after (.svg, .png, .pdf)."""
-        from mert.plot import plot_search
-        from rypt.signature import signature_name
-
-        metric = signature_name(self.signature)
-        plot_search(
-            path, self.ends, (self.start_score, self.score), (self.start.values, self.weights), metric
-        )
-
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
@@ -111,7 +101,7 @@ def tune(
     source: PathLike | None = None,
     weights: Weights | None = None,
     search: SearchSettings | None = None,
-    limits: WeightLimits | None = None,
+    constraints: Constraints | None = None,
     allow_missing: bool = False,
     cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
@@ -127,9 +117,9 @@ def tune(
 
     On a ``cluster`` (`mert.cluster.open_cluster`) the workers read, count and search their shares of the segments.
     """
-    search, limits, progress = (
+    search, constraints, progress = (
         search or SearchSettings(),
-        limits or WeightLimits(),
+        constraints or Constraints(),
         progress or TuningProgress(),
     )
     earlier: list[Path] = []
@@ -144,7 +134,7 @@ def tune(
         metric = metric or "rypt"
     resources = _resources(references, campaign, source, lists)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
-    return _tune_lists(lists, chosen, weights, earlier, search, limits, allow_missing, cluster, progress)
+    return _tune_lists(lists, chosen, weights, earlier, search, constraints, allow_missing, cluster, progress)
 
 
 def _of_campaign(
@@ -153,7 +143,7 @@ def _of_campaign(
     """The lists, references and weights of a campaign, and the weights of iterations before those."""
     if not campaign.files.nbest:
         folder = campaign.folder
-        raise RyptError(f"{folder}: expected at least one n-best list; `rypt decode {folder}` makes one")
+        raise RyptError(f"{folder}: expected at least one n-best list; `rypt loop {folder} --once` makes one")
     earlier: list[Path] = []
     if weights is None:
         weights, earlier = current_weights(campaign)
@@ -205,14 +195,14 @@ def _tune_lists(
     weights: Weights | None,
     earlier: Sequence[Path],
     search: SearchSettings,
-    limits: WeightLimits,
+    constraints: Constraints,
     allow_missing: bool,
     cluster: Cluster | None,
     progress: TuningProgress,
 ) -> TuningResult:
     times = [time.perf_counter()]
     start = None if weights is None else _read_start(weights)
-    lists = open_lists(paths, progress.read, limits.only or None, cluster)
+    lists = open_lists(paths, progress.read, constraints.only or None, cluster)
     lists = _without_the_metrics_columns(lists, metric, progress)
     sparse_names = lists.sparse_names
     if start is None:
@@ -223,7 +213,7 @@ def _tune_lists(
             raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
     times.append(time.perf_counter())
-    constraints = limits.constraints(names, start)
+    constraints = constraints.on(names, start.constraints)
     problem = make_problem(lists, metric, point, constraints, names=names, sparse_weights=sparse)
     search = search.settled(len(problem.axes))
     times.append(time.perf_counter())
@@ -258,7 +248,7 @@ def _tune_lists(
 
 
 def open_lists(
-    paths: Sequence[PathLike], watch: Watch, tune: Sequence[str] | None, cluster: Cluster | None
+    paths: Sequence[PathLike], watch: Watch, tune: Collection[str] | None, cluster: Cluster | None
 ) -> Lists:
     """Lists in memory, or on a cluster if they are in a format that can be divided."""
     shared = None if cluster is None else cluster.read_lists(paths, watch, tune=tune)
@@ -301,7 +291,7 @@ def tune_decoder(
     source: PathLike | None = None,
     campaign: Campaign | PathLike | None = None,
     search: SearchSettings | None = None,
-    limits: WeightLimits | None = None,
+    constraints: Constraints | None = None,
     stopping: Stopping | None = None,
     timeout: float | None = None,
     cluster: Cluster | None = None,
@@ -315,7 +305,7 @@ def tune_decoder(
     seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``cluster`` is
     as in `tune`; the list of one iteration is read whole.
     """
-    limits, stopping = limits or WeightLimits(), stopping or Stopping()
+    constraints, stopping = constraints or Constraints(), stopping or Stopping()
     resources = _resources(references, campaign, source)
     chosen = read_metric(metric, resources) if isinstance(metric, str) else metric
     start = _read_start(weights)
@@ -328,8 +318,8 @@ def tune_decoder(
         chosen,
         start,
         search or SearchSettings(),
-        limits.constraints([entry.name for entry in start.entries], start),
-        limits.only or None,
+        constraints.on([entry.name for entry in start.entries], start.constraints),
+        tuple(constraints.only) or None,
         stopping,
         made.identity,
     )

@@ -220,7 +220,7 @@ def _with_limits(constraints: Constraints, entry: WeightEntry, line: str) -> Con
     """What a line of params.txt says besides the value."""
     kind, *limits = line.partition("|||")[2].split()[1:]
     if kind == "Fix":
-        return replace(constraints, fixed=constraints.fixed | {entry.name})
+        return replace(constraints, fixed=(*constraints.fixed, entry.name))
     low, high = (_limit(word) for word in limits[:2])
     drawn = (finite(limits[2]), finite(limits[3]))
     bounds, ranges = dict(constraints.bounds), dict(constraints.ranges)

@@ -101,7 +101,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ratings(folder)
     write_comparisons(folder)
     run("\n".join(blocks(ROOT / "README.md")), folder, PEOPLE)
-    run("rypt import judgments judgments.jsonl -C campaign", folder)  # what the reader would have filled in
+    run("rypt import judgments.jsonl -C campaign", folder)  # what the reader would have filled in
     return folder
 
 

@@ -27,12 +27,15 @@ from hits.kinds import KINDS
 from hits.payment import fair_rule
 from hits.qualifications import qualifications_table, read_qualifications
 from hits.records import Batch, BatchSettings, Item, Kind, RewardRule
+from rypt.options import check_option
 from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import FormatError, InputError, PathLike, RyptError, is_one_line, new_folder, read_bytes
 
-PUBLISHED = (
-    "published.*.jsonl"  # files of a batch folder that record its hits on a market (`hits.market.ledger`)
-)
+BATCH_TOML, BATCH_CSV, TEMPLATE = "batch.toml", "batch.csv", "template.html"
+TRAINING_CSV = "training.csv"
+PUBLISHED = "published.*.jsonl"  # its hits on a market (`hits.market.ledger`)
+MAX_ITEM_ID = 128
+OPTIONAL = frozenset(["made", "qualifications"])  # sections that a batch made by hand does not have
 
 
 def new_settings(
@@ -43,7 +46,6 @@ def new_settings(
     source_language: str = "",
     target_language: str = "",
     interface: str = "en",
-    title: str | None = None,
     reward: RewardRule | None = None,
     assignments: int | None = None,
     made: Mapping[str, object] | None = None,
@@ -57,7 +59,7 @@ def new_settings(
     return BatchSettings(
         id=id or secrets.token_hex(6),
         kind=kind,
-        title=plain(title or texts["title"]),
+        title=plain(texts["title"]),
         description=plain(texts["description"]),
         keywords=plain(texts["keywords"]),
         reward=reward or fair_rule(kind),
@@ -76,14 +78,9 @@ def write_batch(folder: PathLike, batch: Batch) -> None:
     files = _files(batch)
     target = Path(folder)
     if (target / BATCH_TOML).exists():
-        advice = (
-            "name another"
-            if any(target.glob(PUBLISHED))
-            else "it is not published: delete it, or name another"
-        )
-        raise InputError(
-            folder, None, f"expected a new or empty folder, found one with a batch in it; {advice}"
-        )
+        advice = "" if any(target.glob(PUBLISHED)) else "it is not published: delete it, or "
+        message = f"expected a new or empty folder, found one with a batch in it; {advice}name another"
+        raise InputError(folder, None, message)
     with new_folder(folder) as building:
         for name, content in files.items():
             with open(building / name, "wb") as stream:
@@ -137,14 +134,6 @@ def _toml(settings: BatchSettings) -> str:
     if asked := qualifications_table(settings.qualifications):
         values["qualifications"] = asked
     return tomli_w.dumps(values)
-
-
-BATCH_TOML, BATCH_CSV, TEMPLATE = "batch.toml", "batch.csv", "template.html"
-TRAINING_CSV = "training.csv"
-MAX_ITEM_ID = 128
-OPTIONAL = frozenset(
-    ["made", "qualifications"]
-)  # sections that a batch made by hand or by an older rypt does not have
 
 
 def read_batch(folder: PathLike) -> Batch:
@@ -238,18 +227,13 @@ def _read_settings(path: Path) -> BatchSettings:
             expected = {int: "a whole number", dict: f"a section [{name}]", str: "a text"}[kind]
             raise InputError(path, None, f"expected {name} as {expected}, found {value!r}")
     try:
-        values["kind"] = _kind(values["kind"])
+        check_option("kind", values["kind"], tuple(map(str, Kind)))
+        values["kind"] = Kind(values["kind"])
         values["reward"] = _reward(values["reward"])
         values["qualifications"] = read_qualifications(values.get("qualifications", {}))
         return BatchSettings(**values)
     except RyptError as error:
         raise InputError(path, None, str(error)) from None
-
-
-def _kind(name: str) -> Kind:
-    if name not in [str(kind) for kind in Kind]:
-        raise FormatError(f"expected kind as one of {', '.join(Kind)}, found {name!r}")
-    return Kind(name)
 
 
 def _reward(values: Mapping[str, Any]) -> RewardRule:

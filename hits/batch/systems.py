@@ -1,6 +1,6 @@
 """Batches about systems' outputs: two candidates of a segment to compare, or five to rank.
 
-Each system of a pair stands first in half of the pair's comparisons. Rankings draw systems so that all are shown about
+Each system of a pair comes first in half of the pair's comparisons. Rankings draw systems so that all are shown about
 equally often; they show different texts only, and a system with the text of one that is shown gets its rank.
 """
 
@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,19 +18,20 @@ from hits.batch.controls import Donors, control_count, damage
 from hits.batch.markup import escape, language_columns, plain, readable
 from hits.batch.page import batch_template, read_interface, without_long_pages
 from hits.kinds import ranking_control
-from hits.records import MAX_RANKED, Batch, BatchSettings, Choice, ControlKind, Item, Kind, same_text_note
+from hits.records import MAX_RANKED, Batch, BatchSettings, Choice, ControlKind, Item, Kind
 from rypt.records import Segment
 from rypt.text import InputError, PathLike, RyptError, plural, read_lines, tokenize
 from rypt.texts.formats import original_texts, reader_of
 from rypt.texts.nbest import not_in_source, read_list
 
 Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
+Match = tuple[str, str, str]  # segment and two systems
 Slot = tuple[str, str]  # system (empty: made for a control) and candidate
 SHORT_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Row(NamedTuple):
-    """The candidates of one item; a control has what a careful worker answers, and how that is known."""
+    """The candidates of one item; a control has the expected answer, and how that is known."""
 
     segment: Segment
     slots: Sequence[Slot]
@@ -38,85 +39,56 @@ class Row(NamedTuple):
     control_kind: str = ""
 
 
-def make_comparison_batch(
+def make_system_batch(
     segments: Sequence[Segment],
     outputs: Outputs,
     settings: BatchSettings,
     *,
-    matches: Iterable[tuple[str, str, str]] | None = None,
+    matches: Iterable[Match] | None = None,
     references: Mapping[str, str] | None = None,
     control_share: float = 0.1,
     limit: int | None = None,
 ) -> Batch:
-    """Compare systems two by two, on every segment for which both have a candidate.
+    """Compare systems two by two, or rank five (or as many as have different texts), by the kind of the settings.
 
-    ``matches`` (segment, system, system) asks exactly these instead. Nobody is asked about two candidates with the
-    same text; a note counts them. ``limit`` is the maximum number of comparisons, drawn at random.
+    ``limit`` is the maximum number of questions, drawn at random; ``matches`` are the comparisons to ask instead.
+    Nobody is asked to compare two candidates with the same text.
     """
     _check(segments, outputs, limit)
     rng = np.random.default_rng(settings.seed)
-    questions = [
-        (segment, (a, outputs[a][segment.id]), (b, outputs[b][segment.id]))
-        for segment in segments
-        for a, b in combinations(outputs, 2)
-        if segment.id in outputs[a] and segment.id in outputs[b]
-    ]
-    if matches is not None:
-        wanted = {(segment, frozenset((a, b))) for segment, a, b in matches}
-        questions = [(s, a, b) for s, a, b in questions if (s.id, frozenset((a[0], b[0]))) in wanted]
-    asked = []
-    same = 0
-    for i in rng.permutation(len(questions)):
-        segment, a, b = questions[i]
-        if same_text(a[1], b[1]):
-            same += 1
-            continue
-        asked.append((segment, *sorted((a, b))))
-        if len(asked) == limit:
-            break
-    if not asked:
-        raise RyptError("nothing to compare: no segment has two candidates that differ")
-    pairs = Counter((a[0], b[0]) for _, a, b in asked)
-    turned = {pair: iter(half_of(count, rng)) for pair, count in pairs.items()}
-    rows = [Row(segment, (b, a) if next(turned[a[0], b[0]]) else (a, b)) for segment, a, b in asked]
-    count = control_count(len(rows), control_share)
-    controls = _comparison_controls(segments, outputs, count, rng)
-    notes = [same_text_note(same, same + len(asked))] if same else []
-    return _batch(settings, rows, controls, count, references, notes, rng)
-
-
-def make_ranking_batch(
-    segments: Sequence[Segment],
-    outputs: Outputs,
-    settings: BatchSettings,
-    *,
-    references: Mapping[str, str] | None = None,
-    control_share: float = 0.1,
-    limit: int | None = None,
-) -> Batch:
-    """Rank five systems an item, or fewer where fewer texts differ; ``limit`` is the most items without controls.
-
-    The systems with the text of a slot stand in its column ``same_1`` …, and get its rank, as in WMT's campaigns.
-    """
-    _check(segments, outputs, limit)
-    rng = np.random.default_rng(settings.seed)
-    rows: list[Row] = []
-    used: Counter[str] = Counter()
-    for i in rng.permutation(len(segments)):
-        if len(rows) == limit:
-            break
-        segment = segments[i]
-        drawn = _least_used(segment.id, outputs, used, rng)
-        if len(drawn) > 1:
-            used.update(
-                {name for system, _ in drawn for name in (system, *_same(segment.id, system, outputs))}
-            )
-            rows.append(Row(segment, [drawn[j] for j in rng.permutation(len(drawn))]))
+    ranking = settings.kind is Kind.RANKING
+    notes: list[str] = []
+    rows = list(
+        _rankings(segments, outputs, limit, rng)
+        if ranking
+        else _comparisons(segments, outputs, matches, limit, notes, rng)
+    )
     if not rows:
-        raise RyptError("nothing to rank: no segment has two candidates that differ")
+        raise RyptError(
+            f"nothing to {'rank' if ranking else 'compare'}: no segment has two candidates that differ"
+        )
     count = control_count(len(rows), control_share)
-    controls = _ranking_controls(segments, outputs, rows, count, rng)
-    return _batch(settings, rows, controls, count, references, [], rng, outputs)
+    texts = {s.id: [tokenize(of[s.id]) for of in outputs.values() if s.id in of] for s in segments}
+    controls = list(_controls(rows, count, Donors(texts), ranking, rng))
+    if len(controls) < count:
+        notes.append(f"only {len(controls)} of {plural(count, 'control')} could be made")
+    every = [*rows, *controls]
+    slots = max(len(row.slots) for row in every) if ranking else 0
+    interface = read_interface(
+        settings.interface, settings.kind, settings.source_language, settings.target_language
+    )
+    numbers: Counter[str] = Counter()
+    items = []
+    for i in rng.permutation(len(every)):
+        row, segment = every[i], every[i].segment.id
+        numbers[segment] += 1
+        reference = None if references is None else references.get(segment, "")
+        name = f"{short_name(segment)}-{numbers[segment]}"
+        columns = {"item": name, "segment": segment, **page_columns(row.segment, reference, settings)}
+        columns |= _system_columns(row, outputs, settings, interface["empty"], slots)
+        items.append(Item(name, columns))
+    template = batch_template(settings.kind, interface, slots=slots, reference=references is not None)
+    return without_long_pages(Batch(settings, tuple(items), template, notes=tuple(notes)))
 
 
 def _check(segments: Sequence[Segment], outputs: Outputs, limit: int | None) -> None:
@@ -132,135 +104,96 @@ def _check(segments: Sequence[Segment], outputs: Outputs, limit: int | None) -> 
             raise RyptError(f"system {system}: segment {unknown[0]!r} is not in the source")
 
 
-def _least_used(segment: str, outputs: Outputs, used: Counter[str], rng: np.random.Generator) -> list[Slot]:
-    """Five systems with different texts, those shown least so far first, ties by chance."""
-    systems = list(outputs)
-    mixed = [systems[i] for i in rng.permutation(len(systems))]
-    drawn: list[Slot] = []
-    for system in sorted(mixed, key=lambda name: used[name]):
-        text = outputs[system].get(segment)
-        if (
-            text is not None
-            and len(drawn) < MAX_RANKED
-            and not any(same_text(text, other) for _, other in drawn)
-        ):
-            drawn.append((system, text))
-    return drawn
+def _comparisons(
+    segments: Sequence[Segment],
+    outputs: Outputs,
+    matches: Iterable[Match] | None,
+    limit: int | None,
+    notes: list[str],
+    rng: np.random.Generator,
+) -> Iterator[Row]:
+    """Pairs of candidates in a random order; each system of a pair comes first in half of the pair's rows."""
+    by_name = {segment.id: segment for segment in segments}
+    if matches is None:
+        pairs = combinations(sorted(outputs), 2)
+        every = [(s, a, b) for a, b in pairs for s in by_name if s in outputs[a] and s in outputs[b]]
+    else:
+        every = [(s, min(a, b), max(a, b)) for s, a, b in matches]
+    asked = [(s, a, b) for s, a, b in every if not same_text(outputs[a][s], outputs[b][s])]
+    if same := len(every) - len(asked):
+        notes.append(
+            f"{same} of {plural(len(every), 'pair')} of candidates have the same text and are not asked about"
+        )
+    drawn = [asked[i] for i in rng.permutation(len(asked))[:limit]]
+    counts = Counter((a, b) for _, a, b in drawn)
+    turned = {pair: iter(half_of(count, rng)) for pair, count in counts.items()}
+    for s, a, b in drawn:
+        order = (b, a) if next(turned[a, b]) else (a, b)
+        yield Row(by_name[s], [(system, outputs[system][s]) for system in order])
+
+
+def _rankings(
+    segments: Sequence[Segment], outputs: Outputs, limit: int | None, rng: np.random.Generator
+) -> Iterator[Row]:
+    """Five systems with different texts for each segment, those shown least so far first, ties by chance."""
+    used: Counter[str] = Counter()
+    rows = 0
+    for i in rng.permutation(len(segments)):
+        segment = segments[i]
+        systems = [name for name in outputs if segment.id in outputs[name]]
+        mixed = [systems[j] for j in rng.permutation(len(systems))]
+        drawn: list[str] = []
+        for system in sorted(mixed, key=lambda name: used[name]):
+            text = outputs[system][segment.id]
+            if len(drawn) < MAX_RANKED and not any(same_text(text, outputs[o][segment.id]) for o in drawn):
+                drawn.append(system)
+        if len(drawn) > 1 and rows != limit:
+            rows += 1
+            used.update({name for system in drawn for name in (system, *_same(segment.id, system, outputs))})
+            yield Row(
+                segment, [(drawn[j], outputs[drawn[j]][segment.id]) for j in rng.permutation(len(drawn))]
+            )
 
 
 def _same(segment: str, system: str, outputs: Outputs) -> list[str]:
     """The other systems with a system's text for a segment; none for a slot that belongs to no system."""
-    if not system:
-        return []
-    text = outputs[system][segment]
     return [
         name
         for name, texts in outputs.items()
-        if name != system and segment in texts and same_text(text, texts[segment])
+        if system
+        and name != system
+        and segment in texts
+        and same_text(outputs[system][segment], texts[segment])
     ]
 
 
-def _donors(segments: Sequence[Segment], outputs: Outputs) -> Donors:
-    return Donors(
-        {s.id: [tokenize(texts[s.id]) for texts in outputs.values() if s.id in texts] for s in segments}
-    )
-
-
-def _comparison_controls(
-    segments: Sequence[Segment], outputs: Outputs, count: int, rng: np.random.Generator
-) -> list[Row]:
-    """A candidate beside its damaged self, first in half of them, or beside itself; two of three are damaged."""
-    donors = _donors(segments, outputs)
-    by_name = {segment.id: segment for segment in segments}
-    pool = [
-        (name, system) for system, texts in outputs.items() for name, text in texts.items() if text.strip()
-    ]
-    drawn: list[tuple[Segment, Slot, str | None]] = []
-    for i in rng.permutation(len(pool)) if pool else []:
-        if len(drawn) == count:
-            break
-        name, system = pool[i]
-        text = outputs[system][name]
-        damaged = damage(name, tokenize(text), donors, rng) if len(drawn) % 3 < 2 else None
-        drawn.append((by_name[name], (system, text), damaged))
-    turned = iter(half_of(sum(damaged is not None for _, _, damaged in drawn), rng))
-    controls = []
-    for segment, slot, damaged in drawn:
-        if damaged is None:
-            controls.append(Row(segment, (slot, ("", slot[1])), Choice.EQUAL, ControlKind.IDENTICAL))
-        elif next(turned):
-            controls.append(Row(segment, (("", damaged), slot), Choice.B, ControlKind.DAMAGED))
-        else:
-            controls.append(Row(segment, (slot, ("", damaged)), Choice.A, ControlKind.DAMAGED))
-    return controls
-
-
-def _ranking_controls(
-    segments: Sequence[Segment], outputs: Outputs, rows: Sequence[Row], count: int, rng: np.random.Generator
-) -> list[Row]:
-    """Rows again in which one slot is a copy of another, or a damaged copy; two of three are damaged.
-
-    Half of the damaged ones stand before the undamaged candidate.
-    """
-    donors = _donors(segments, outputs)
-    controls: list[Row] = []
-    damaged_first = iter(half_of(sum(i % 3 < 2 for i in range(count)), rng))
+def _controls(
+    rows: Sequence[Row], count: int, donors: Donors, ranking: bool, rng: np.random.Generator
+) -> Iterator[Row]:
+    """Rows with a candidate and its copy, two of three times a damaged copy; half of these come first."""
+    damaged_first = iter(half_of(sum(n % 3 < 2 for n in range(count)), rng))
+    made = 0
     for i in rng.permutation(len(rows)):
-        if len(controls) == count:
-            break
-        segment = rows[i].segment
-        originals = rows[i].slots[: MAX_RANKED - 1]
-        system, text = originals[int(rng.integers(len(originals)))]
-        damaged = damage(segment.id, tokenize(text), donors, rng) if len(controls) % 3 < 2 else None
-        if not text.strip():
+        segment, slots = rows[i].segment, list(rows[i].slots[: MAX_RANKED - 1])
+        at = int(rng.integers(len(slots)))
+        system, text = slots[at]
+        if made == count or not text.strip():
             continue
-        slots = [*originals, ("", text if damaged is None else damaged)]
+        damaged = damage(segment.id, text, donors, rng) if made % 3 < 2 else None
+        slots = [*(slots if ranking else [slots[at]]), ("", text if damaged is None else damaged)]
         mixed = [slots[j] for j in rng.permutation(len(slots))]
-        first = 1 + next(n for n, slot in enumerate(mixed) if slot[0] == system)
-        second = 1 + next(n for n, slot in enumerate(mixed) if not slot[0])
-        if damaged is not None and next(damaged_first) is not (second < first):
-            mixed[first - 1], mixed[second - 1] = mixed[second - 1], mixed[first - 1]
-            first, second = second, first
+        better = 1 + next(n for n, slot in enumerate(mixed) if slot[0] == system)
+        copy = 1 + next(n for n, slot in enumerate(mixed) if not slot[0])
+        if damaged is not None and next(damaged_first) is not (copy < better):
+            mixed[better - 1], mixed[copy - 1] = mixed[copy - 1], mixed[better - 1]
+            better, copy = copy, better
+        made += 1
         kind = ControlKind.IDENTICAL if damaged is None else ControlKind.DAMAGED
-        relation = "equal" if damaged is None else "better"
-        controls.append(Row(segment, mixed, ranking_control(relation, first, second), kind))
-    return controls
-
-
-def _batch(
-    settings: BatchSettings,
-    rows: Sequence[Row],
-    controls: Sequence[Row],
-    wanted: int,
-    references: Mapping[str, str] | None,
-    notes: list[str],
-    rng: np.random.Generator,
-    outputs: Outputs | None = None,
-) -> Batch:
-    """Rows and controls as items in a random order; ``outputs`` only for rankings."""
-    if len(controls) < wanted:
-        notes.append(f"only {len(controls)} of {plural(wanted, 'control')} could be made")
-    every = [*rows, *controls]
-    languages = settings.source_language, settings.target_language
-    interface = read_interface(settings.interface, settings.kind, *languages)
-    slots = max(len(row.slots) for row in every)
-    numbers: Counter[str] = Counter()
-    items = []
-    for i in rng.permutation(len(every)):
-        row = every[i]
-        segment = row.segment.id
-        numbers[segment] += 1
-        reference = None if references is None else references.get(segment, "")
-        columns = {"item": f"{short_name(segment)}-{numbers[segment]}", "segment": segment}
-        page = page_columns(row.segment, reference, settings)
-        if outputs is None:
-            columns |= _comparison_columns(row, page, settings, interface["empty"])
+        if ranking:
+            expected = ranking_control("equal" if damaged is None else "better", better, copy)
         else:
-            columns |= _ranking_columns(row, page, settings, interface["empty"], slots, outputs)
-        items.append(Item(columns["item"], columns))
-    slots = 0 if settings.kind is Kind.COMPARISON else slots
-    template = batch_template(settings.kind, interface, slots=slots, reference=references is not None)
-    return without_long_pages(Batch(settings, tuple(items), template, notes=tuple(notes)))
+            expected = str(Choice.EQUAL if damaged is None else Choice.A if better == 1 else Choice.B)
+        yield Row(segment, mixed, expected, kind)
 
 
 def page_columns(segment: Segment, reference: str | None, settings: BatchSettings) -> dict[str, str]:
@@ -276,43 +209,27 @@ def page_columns(segment: Segment, reference: str | None, settings: BatchSetting
     return columns
 
 
-def _comparison_columns(
-    row: Row, page: Mapping[str, str], settings: BatchSettings, empty: str
+def _system_columns(
+    row: Row, outputs: Outputs, settings: BatchSettings, empty: str, slots: int
 ) -> dict[str, str]:
-    (system_a, text_a), (system_b, text_b) = row.slots
-    return {
-        "system_a": system_a,
-        "system_b": system_b,
-        "candidate_a": plain(text_a),
-        "candidate_b": plain(text_b),
-        "control": str(row.control),
-        "control_kind": str(row.control_kind),
-        **page,
-        "text_a": candidate_html(text_a, empty, settings.target_language),
-        "text_b": candidate_html(text_b, empty, settings.target_language),
-    }
-
-
-def _ranking_columns(
-    row: Row, page: Mapping[str, str], settings: BatchSettings, empty: str, slots: int, outputs: Outputs
-) -> dict[str, str]:
-    columns = {
-        "size": str(len(row.slots)),
-        "control": row.control,
-        "control_kind": str(row.control_kind),
-        **page,
-    }
-    for n in range(1, slots + 1):
-        used = n <= len(row.slots)
-        system, text = row.slots[n - 1] if used else ("", "")
-        same = _same(row.segment.id, system, outputs)
-        columns |= {
-            f"system_{n}": system,
-            f"candidate_{n}": plain(text),
-            f"same_{n}": json.dumps(same, ensure_ascii=False) if same else "",
-            f"hidden_{n}": "" if used else "hidden disabled",
-            f"text_{n}": candidate_html(text, empty, settings.target_language) if used else "",
-        }
+    """The columns of each candidate: sides a and b of a comparison, or the slots of a ranking, used or not."""
+    columns = {"control": str(row.control), "control_kind": str(row.control_kind)}
+    if slots:
+        columns["size"] = str(len(row.slots))
+    names = [str(n) for n in range(1, slots + 1)] or ["a", "b"]
+    for name, (system, text) in zip(names, row.slots, strict=False):
+        columns[f"system_{name}"] = system
+        columns[f"candidate_{name}"] = plain(text)
+        columns[f"text_{name}"] = candidate_html(text, empty, settings.target_language)
+        if slots:
+            same = _same(row.segment.id, system, outputs)
+            columns |= {
+                f"same_{name}": json.dumps(same, ensure_ascii=False) if same else "",
+                f"hidden_{name}": "",
+            }
+    for name in names[len(row.slots) :]:
+        columns |= {f"{part}_{name}": "" for part in ("system", "candidate", "text", "same")}
+        columns[f"hidden_{name}"] = "hidden disabled"
     return columns
 
 

@@ -1,27 +1,18 @@
-"""``rypt hits make`` and ``price``: batches of work for people, and what they cost."""
+"""``rypt hits make`` and ``controls``: batches of work for people."""
 
 import sys
 from collections.abc import Collection, Sequence
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from hits.cli.shared import BATCH, FOLDER, MONEY, open_campaign, read_market, tell_price
+from hits.cli.shared import FOLDER, MONEY, open_campaign, tell_price
 from hits.records import Kind
 from rypt.console import JSON, QUIET, talk, watcher
-from rypt.text import RyptError, plural
+from rypt.text import RyptError, plural, tokenize
 
-if TYPE_CHECKING:
-    from hits.batch.make import MadeBatch
-
-MARKET = click.option(
-    "--market",
-    default="market",
-    show_default=True,
-    callback=lambda context, option, text: read_market(text).name,
-    help="Market whose fees are included: a folder (your own, no fees), a URL, mturk, or mturk-sandbox.",
-)
+SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+PICKS = "picks"  # the kind of batch that compares metrics' picks
 
 
 @click.command()
@@ -29,10 +20,11 @@ MARKET = click.option(
 @click.option("-o", "--output", "folder", type=FOLDER, required=True, help="New folder for the batch.")
 @click.option(
     "--kind",
-    type=click.Choice([str(kind) for kind in Kind]),
+    type=click.Choice([*map(str, Kind), PICKS]),
     default="label",
     show_default=True,
-    help="What workers are asked.",
+    help="What workers are asked: labels of phrases, to compare two systems, to rank five, or to compare the picks of "
+    "metrics.",
 )
 @click.option(
     "--output-of",
@@ -42,6 +34,7 @@ MARKET = click.option(
     help="A system's output, one line per segment, for comparisons and rankings [the campaign's lists, if "
     "each has one candidate for every segment].",
 )
+@click.option("--metrics", help="For picks: the metrics, separated by commas [rypt,bleu].")
 @click.option(
     "--select",
     type=click.Choice(["all", "value", "trueskill"]),
@@ -52,30 +45,11 @@ MARKET = click.option(
     "those from which TrueSkill learns most.",
 )
 @click.option(
-    "--scores",
-    multiple=True,
-    type=click.Path(),
-    help="With --select trueskill: a file of segment scores (ESA, MQM, …), which say how the systems compare "
-    "so far. Repeatable.",
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Maximum number of questions; the most useful ones are taken, and controls are added.",
 )
 @click.option("--budget", type=MONEY, help="For labels: maximum cost of the batch in dollars, fees included.")
-@click.option("--labels", type=click.IntRange(min=1), help="For labels: maximum number of new questions.")
-@click.option(
-    "--max-len",
-    type=click.IntRange(min=1),
-    help="For labels: maximum length of a constituent of the frontier, in source words [from rypt.toml: 4].",
-)
-@click.option(
-    "--alternatives", type=click.IntRange(1, 10), help="For labels: maximum number of phrases on a page [10]."
-)
-@click.option(
-    "--no-reference", "reference", is_flag=True, flag_value=False, default=True, help="Hide the reference."
-)
-@click.option(
-    "--reference-alignment",
-    type=click.Path(dir_okay=False),
-    help="For labels: word alignment of source and reference, to highlight the matching part of the reference.",
-)
 @click.option(
     "--controls",
     type=click.FloatRange(0, 0.5),
@@ -84,33 +58,9 @@ MARKET = click.option(
     help="Share of items that are controls.",
 )
 @click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help="Maximum number of items without controls; the most useful ones are taken, and controls are added.",
-)
-@click.option(
-    "--no-punctuation",
-    "punctuation",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="For labels: do not ask about constituents without a letter or digit, which otherwise come last.",
-)
-@click.option(
-    "--severity/--no-severity",
-    default=None,
-    help='For labels: ask "NO, slightly" or "NO, badly" instead of NO [from rypt.toml: no].',
-)
-@click.option(
-    "--allow-blank",
-    "blank",
-    is_flag=True,
-    help="For labels: let workers leave a label out; it counts as NOT SURE.",
-)
-@click.option(
     "--training",
     type=click.IntRange(3, 5),
-    help="For labels: number of controls that workers of a local market practise on, with explanations, before "
+    help="For labels: number of controls that workers of your own market practise on, with explanations, before "
     "their first hit [none].",
 )
 @click.option(
@@ -124,15 +74,39 @@ MARKET = click.option(
     help="Wage in dollars an hour, from which rewards are computed by the times measured so far "
     "[from rypt.toml: 12.00].",
 )
-@MARKET
-@click.option("--title", help="Title that workers see in the list of hits.")
+@click.option(
+    "--alternatives",
+    type=click.IntRange(1, 10),
+    default=10,
+    show_default=True,
+    help="For labels: maximum number of phrases on a page.",
+)
+@click.option(
+    "--severity/--no-severity",
+    default=None,
+    help='For labels: ask "NO, slightly" or "NO, badly" instead of NO [from rypt.toml: no].',
+)
+@click.option(
+    "--allow-blank",
+    "blank",
+    is_flag=True,
+    help="For labels: let workers leave a label out; it counts as NOT SURE.",
+)
+@click.option(
+    "--no-reference", "reference", is_flag=True, flag_value=False, default=True, help="Hide the reference."
+)
+@click.option(
+    "--reference-alignment",
+    type=click.Path(dir_okay=False),
+    help="For labels: word alignment of source and reference, to highlight the matching part of the reference.",
+)
 @click.option(
     "--interface",
     default="en",
     show_default=True,
     help="Language of the instructions, or a .toml file with instructions of your own.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+@SEED
 @JSON
 @QUIET
 def make(
@@ -140,31 +114,38 @@ def make(
     folder: str,
     kind: str,
     outputs: tuple[str, ...],
+    metrics: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Make a batch from a CAMPAIGN: batch.csv, template.html, batch.toml.
+    """Make a batch from a CAMPAIGN and print its price: batch.csv, template.html, batch.toml.
 
     A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
-    candidates, a ranking five. The options of this command are recorded in batch.toml.
+    candidates, a ranking five. When the answers to picks are collected, `rypt compare preferences` has the result.
+    The price includes the fees of the market in rypt.toml. The options of this command are recorded in batch.toml.
     """
     from hits.batch.make import make_batch
     from hits.batch.options import BatchOptions
 
+    if kind != PICKS and metrics:
+        raise click.UsageError("--metrics is for --kind picks")
+    if kind == PICKS and outputs:
+        raise click.UsageError("--output-of is for --kind comparison and ranking")
     try:
-        asked = BatchOptions(kind=Kind(kind), outputs=_outputs(outputs), **options)
+        of_kind = Kind.COMPARISON if kind == PICKS else Kind(kind)
+        chosen = BatchOptions(kind=of_kind, outputs=_outputs(outputs), **options)
     except RyptError as error:
         raise click.UsageError(str(error)) from None
-    batch = make_batch(campaign, folder, asked)
-    tell_notes(batch, quiet=quiet)
-    tell_price(batch, batch.price, asked.market, as_json=as_json, what=f"{folder}: ")
+    if kind == PICKS:
+        from hits.compare.picks import DEFAULT_METRICS, compare_metrics
 
-
-def tell_notes(batch: "MadeBatch", *, quiet: bool) -> None:
-    """Report what could not be done while a batch was made."""
+        batch = compare_metrics(campaign, metrics or DEFAULT_METRICS).ask(folder, chosen)
+    else:
+        batch = make_batch(campaign, folder, chosen)
     for note in batch.notes:
         talk(f"note: {note}", quiet=quiet)
+    tell_price(batch, as_json=as_json, what=f"{folder}: ")
 
 
 def _outputs(systems: Sequence[str]) -> dict[str, str]:
@@ -188,9 +169,9 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
     help="Word alignment of source and reference [made by the aligner that is installed].",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number to look at."
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of questions."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+@SEED
 @QUIET
 def controls(campaign: str, reference_alignment: str | None, limit: int, seed: int, quiet: bool) -> None:
     """Verify controls for a CAMPAIGN that has no labels yet: one key for each.
@@ -202,8 +183,13 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
     """
     from itertools import islice
 
-    from hits.batch.alternatives import read_reference_links
-    from hits.batch.label_controls import add_verified, align_references, control_candidates, mixed
+    from hits.batch.controls import (
+        add_verified,
+        align_references,
+        control_candidates,
+        mixed,
+        read_reference_links,
+    )
     from rypt.records import Label
 
     opened = open_campaign(campaign)
@@ -215,23 +201,21 @@ def controls(campaign: str, reference_alignment: str | None, limit: int, seed: i
     candidates = control_candidates(opened, links)
     if not candidates:
         talk("no part of a reference is left to verify", quiet=quiet)
-    accepted = refused = 0
+    decided = {"y": 0, "n": 0}
     for candidate in islice(mixed(candidates, seed), limit):
         click.echo(f"\n{_bracketed(candidate.query.source_text, range(*candidate.query.span))}", err=True)
         click.echo(_bracketed(candidate.reference, candidate.positions), err=True)
         key = _key()
         if key == "q":
             break
-        if key in "yn":
-            add_verified(opened, {candidate.key: Label.YES if key == "y" else Label.NO})
-            accepted, refused = accepted + (key == "y"), refused + (key == "n")
-    click.echo(f"{plural(accepted, 'control')} verified, {refused} refused")
+        if key in decided:
+            add_verified(opened, candidate.key, Label.YES if key == "y" else Label.NO)
+            decided[key] += 1
+    click.echo(f"{plural(decided['y'], 'control')} verified, {decided['n']} refused")
 
 
 def _bracketed(text: str, positions: Collection[int]) -> str:
     """A text with some of its tokens in brackets."""
-    from rypt.text import tokenize
-
     parts = [f"[{token}]" if i in positions else token for i, token in enumerate(tokenize(text))]
     return " ".join(parts).replace("] [", " ")
 
@@ -248,28 +232,3 @@ def _key() -> str:
             key = line.strip().lower() if line else "q"
         if key in ("y", "n", "s", "q"):
             return key
-
-
-@click.command()
-@BATCH
-@MARKET
-@click.option(
-    "--min-wage", type=MONEY, help="Warn if workers earn less than this, in dollars an hour [12.00]."
-)
-@click.option("-C", "--campaign", type=FOLDER, help="Use the times measured in this campaign.")
-@JSON
-def price(batch: str, market: str, min_wage: Decimal | None, campaign: str | None, as_json: bool) -> None:
-    """Estimate what a BATCH costs, how long it takes, and what workers earn; nothing is sent.
-
-    Uses the times measured in the campaign, else those recorded when the batch was made, else 8.4 seconds per label, 30
-    per comparison and 15 per ranked candidate.
-    """
-    from hits.batch.folder import read_batch
-    from hits.batch.make import price as price_batch
-    from hits.payment import MIN_WAGE
-
-    read = read_batch(batch)
-    least = MIN_WAGE if min_wage is None else min_wage
-    tell_price(
-        read, price_batch(read, market=market, campaign=campaign, min_wage=least), market, as_json=as_json
-    )

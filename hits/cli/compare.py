@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hits.cli.batches import tell_notes
-from hits.cli.shared import FOLDER, MONEY, tell_price
+from hits.cli.shared import FOLDER
 from rypt.console import FILE, JSON, QUIET, Group, colours_wanted, progress, talk
 from rypt.text import RyptError
 
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from hits.compare.scores import OutcomeReport
 
 F = TypeVar("F", bound=Callable[..., Any])
-BY_PEOPLE = "rypt,bleu"
 BY_RATERS = (
     "rypt:severity+0.2*chrf,rypt:severity,rypt:half,bleu,chrf"  # the recommended, then the paper's own
 )
@@ -26,28 +23,11 @@ CAMPAIGN = click.argument("campaign", type=FOLDER, default=".")
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
 LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Maximum number of segments.")
 PAGE = click.option("--page", type=FILE, help="Write a page (.html) with both sides of each segment.")
-TOKENIZE = click.option(
-    "--tokenize",
-    default="13a",
-    show_default=True,
-    help="sacrebleu's tokenizer for BLEU, where a metric names none.",
+METRICS = click.option(
+    "--metrics",
+    help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, ter, model, a metric "
+    "of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; of scores also severity and chrf].",
 )
-
-
-def picking(command: F) -> F:
-    """The options of every command that picks candidates by metrics."""
-    metrics = click.option(
-        "--metrics",
-        help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, ter, model, a metric "
-        "of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; of scores also severity and chrf].",
-    )
-    judged_only = click.option(
-        "--judged-only",
-        multiple=True,
-        metavar="SYSTEM",
-        help="A list whose candidates are judged but never picked, such as a reference.",
-    )
-    return metrics(judged_only(TOKENIZE(command)))
 
 
 def tables(command: F) -> F:
@@ -64,25 +44,17 @@ def compare() -> None:
 
 @compare.command()
 @CAMPAIGN
-@picking
+@METRICS
 @PAGE
 @LIMIT
 @QUIET
-def picks(
-    campaign: str,
-    metrics: str | None,
-    judged_only: tuple[str, ...],
-    tokenize: str,
-    page: str | None,
-    limit: int | None,
-    quiet: bool,
-) -> None:
+def picks(campaign: str, metrics: str | None, page: str | None, limit: int | None, quiet: bool) -> None:
     """Show where the first two metrics pick different candidates, with rejected words marked."""
-    from hits.compare.picks import check_page, compare_metrics
+    from hits.compare.picks import DEFAULT_METRICS, check_page, compare_metrics
 
     if page:
         check_page(page)
-    compared = compare_metrics(campaign, metrics or BY_PEOPLE, tokenize=tokenize, judged_only=judged_only)
+    compared = compare_metrics(campaign, metrics or DEFAULT_METRICS)
     different = compared.disagreements()
     if page:
         different.write(page, limit)
@@ -97,81 +69,31 @@ def _painted(word: str) -> str:
 
 
 @compare.command()
-@click.argument("campaign", type=FOLDER)
-@click.argument("folder", type=FOLDER)
-@picking
-@click.option("--no-reference", is_flag=True, help="Hide the reference.")
-@click.option("--assignments", type=click.IntRange(1, 1000), help="Number of judgments per pair [3].")
-@click.option(
-    "--controls", type=click.FloatRange(0, 0.5), default=0.1, show_default=True, help="Share of controls."
-)
-@LIMIT
-@click.option("--wage", type=MONEY, help="Dollars an hour [12.00].")
-@SEED
-@QUIET
-def batch(
-    campaign: str,
-    folder: str,
-    metrics: str | None,
-    judged_only: tuple[str, ...],
-    tokenize: str,
-    no_reference: bool,
-    assignments: int | None,
-    controls: float,
-    limit: int | None,
-    wage: Decimal | None,
-    seed: int,
-    quiet: bool,
-) -> None:
-    """Make a batch in the new FOLDER that asks people which metric's pick they prefer.
-
-    When their answers are collected, `rypt compare preferences` has the result.
-    """
-    from hits.batch.options import BatchOptions
-    from hits.compare.picks import compare_metrics
-
-    compared = compare_metrics(campaign, metrics or BY_PEOPLE, tokenize=tokenize, judged_only=judged_only)
-    options = BatchOptions(
-        reference=not no_reference,
-        controls=controls,
-        limit=limit,
-        assignments=assignments,
-        wage=wage,
-        seed=seed,
-    )
-    made = compared.ask(folder, options=options)
-    tell_notes(made, quiet=quiet)
-    tell_price(made, made.price, made.market, what=f"{folder}: ")
-    talk(f"next: rypt hits publish {folder}", quiet=quiet)
-
-
-@compare.command()
 @CAMPAIGN
-@picking
+@METRICS
 @SEED
 @tables
 def preferences(
-    campaign: str,
-    metrics: str | None,
-    judged_only: tuple[str, ...],
-    tokenize: str,
-    seed: int,
-    plot: str | None,
-    latex: bool,
-    as_json: bool,
-    quiet: bool,
+    campaign: str, metrics: str | None, seed: int, plot: str | None, latex: bool, as_json: bool, quiet: bool
 ) -> None:
     """Show which metric's picks people preferred, by the collected answers to a batch of picks."""
-    from hits.compare.picks import compare_metrics
+    from hits.compare.picks import DEFAULT_METRICS, compare_metrics
 
     _check_tables(plot, latex=latex, as_json=as_json)
-    compared = compare_metrics(campaign, metrics or BY_PEOPLE, tokenize=tokenize, judged_only=judged_only)
-    _print_report(compared.preferences(seed=seed), plot, latex=latex, as_json=as_json, quiet=quiet)
+    compared = compare_metrics(campaign, metrics or DEFAULT_METRICS)
+    report = compared.preferences(seed=seed)
+    _print_report(report, lambda: report.text(latex=latex), plot, as_json=as_json, quiet=quiet)
 
 
 @compare.command()
 @CAMPAIGN
-@picking
+@METRICS
+@click.option(
+    "--judged-only",
+    multiple=True,
+    metavar="SYSTEM",
+    help="A list whose candidates are judged but never picked, such as a reference.",
+)
 @click.option("--scores", type=FILE, help="The human scores (JSONL) [CAMPAIGN/scores.jsonl].")
 @click.option(
     "--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, if the file is silent."
@@ -220,24 +142,27 @@ def preferences(
     default=None,
     help="Also pick by the judging raters' own scores [with --hold-out rater].",
 )
+@click.option(
+    "--all", "every", is_flag=True, help="Print the table of all pairs, not only of those with BLEU."
+)
 @SEED
 @tables
 def scores(
     campaign: str,
     metrics: str | None,
     judged_only: tuple[str, ...],
-    tokenize: str,
     scores: str | None,
     seed: int,
     plot: str | None,
     latex: bool,
+    every: bool,
     as_json: bool,
     quiet: bool,
     **held_out: Any,
 ) -> None:
     """Judge metrics' picks by human scores of systems or raters whose judgments are held out.
 
-    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. `rypt import mqm|esa` makes one of a
+    A CAMPAIGN has its systems' outputs as lists, and judgments of some of them. `rypt import` makes one of a
     public file of ratings, whose human translations are never picked.
     """
     from hits.compare.scores import HeldOutScores, compare_by_scores
@@ -249,11 +174,10 @@ def scores(
         campaign,
         HeldOutScores(scores or f"{campaign}/scores.jsonl", judged_only=judged_only, **held_out),
         metrics or (BY_OTHER_SYSTEMS if held_out["way"] == "system" else BY_RATERS),
-        tokenize=tokenize,
         seed=seed,
         watch=lambda every: progress(every, "splits", quiet=quiet, total=len(every)),
     )
-    _print_report(report, plot, latex=latex, as_json=as_json, quiet=quiet)
+    _print_report(report, lambda: report.text(latex=latex, every=every), plot, as_json=as_json, quiet=quiet)
 
 
 @compare.command()
@@ -261,7 +185,6 @@ def scores(
 @click.option("--references", multiple=True, type=FILE, help="A file with a reference, one line per segment.")
 @click.option("--source", type=FILE, help="The source segments, in the order of the references.")
 @click.option("--metrics", help="Metrics separated by commas [bleu,chrf,ter, if there are references].")
-@TOKENIZE
 @PAGE
 @LIMIT
 @JSON
@@ -271,7 +194,6 @@ def systems(
     references: tuple[str, ...],
     source: str | None,
     metrics: str | None,
-    tokenize: str,
     page: str | None,
     limit: int | None,
     as_json: bool,
@@ -289,9 +211,7 @@ def systems(
         check_page(page)
     if metrics is None and not references and not page:
         raise RyptError(f"{lists[0]}: expected --references FILE, with a line per segment, to score a list")
-    compared = compare_systems(
-        lists, source=source, references=references, metrics=metrics, tokenize=tokenize
-    )
+    compared = compare_systems(lists, source=source, references=references, metrics=metrics)
     if page:
         compared.write(page, limit)
         talk(f"{page} written", quiet=quiet)
@@ -309,9 +229,14 @@ def _check_tables(plot: str | None, *, latex: bool, as_json: bool) -> None:
 
 
 def _print_report(
-    report: "OutcomeReport | PreferenceReport", plot: str | None, *, latex: bool, as_json: bool, quiet: bool
+    report: "OutcomeReport | PreferenceReport",
+    text: Callable[[], str],
+    plot: str | None,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     if plot:
         report.plot(plot)
         talk(f"{plot} written", quiet=quiet)
-    click.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report.text(latex=latex))
+    click.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else text())

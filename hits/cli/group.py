@@ -2,8 +2,8 @@
 
 import click
 
-from hits.cli.batches import controls, make, price
-from hits.cli.market import block, bonus, collect, dashboard, expire, invite, publish, review, serve, unblock
+from hits.cli.batches import controls, make
+from hits.cli.market import collect, invite, publish, review, serve
 from hits.cli.recruit import recruit
 from hits.cli.results import aggregate
 from hits.cli.status import status
@@ -11,10 +11,10 @@ from hits.cli.workers import workers
 from rypt.console import Group
 
 SECTIONS = {
-    "Make": ("make", "controls", "price"),
-    "Publish": ("serve", "publish", "invite", "recruit", "expire"),
-    "Collect": ("status", "dashboard", "collect", "aggregate"),
-    "Settle": ("workers", "review", "bonus", "block", "unblock"),
+    "Make": ("make", "controls"),
+    "Publish": ("serve", "publish", "invite", "recruit"),
+    "Collect": ("status", "collect", "aggregate"),
+    "Settle": ("workers", "review"),
 }
 
 
@@ -22,27 +22,9 @@ SECTIONS = {
 def hits() -> None:
     """Collect judgments from people: batches of hits, your own market, results, workers.
 
-    make → price → serve → publish → invite → status → collect → workers → review → aggregate.
+    make → serve → publish → invite → status → collect → workers → review → aggregate.
     """
 
 
-for command in (
-    aggregate,
-    block,
-    bonus,
-    collect,
-    controls,
-    dashboard,
-    expire,
-    invite,
-    make,
-    price,
-    publish,
-    recruit,
-    review,
-    serve,
-    status,
-    unblock,
-    workers,
-):
+for command in (aggregate, collect, controls, invite, make, publish, recruit, review, serve, status, workers):
     hits.add_command(command)

@@ -1,10 +1,8 @@
-"""``rypt hits publish``, ``collect``, ``review``, ``bonus``, ``block``, ``unblock``, ``expire``, ``serve``, …"""
+"""``rypt hits publish``, ``collect``, ``review``, ``serve``, ``invite``."""
 
 import json
 import logging
 from dataclasses import asdict
-from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,13 +11,13 @@ from hits.cli.shared import (
     BATCH,
     CAMPAIGN,
     FOLDER,
-    MONEY,
-    OWN_MARKET,
+    MARKET,
     YES,
     added_line,
+    campaign_folder,
     market_options,
-    open_campaign,
     participant_lines,
+    with_market,
 )
 from hits.cli.shared import confirm as ask
 from rypt.console import JSON, QUIET, progress, talk
@@ -33,19 +31,31 @@ if TYPE_CHECKING:
 
 @click.command()
 @BATCH
-@market_options
+@MARKET
+@click.option("--end", is_flag=True, help="End the batch instead: nobody can begin its hits any more.")
 @YES
 @JSON
 @QUIET
-def publish(batch: str, market: "MarketAddress", yes: bool, as_json: bool, quiet: bool) -> None:
+@with_market
+def publish(batch: str, market: "MarketAddress", end: bool, yes: bool, as_json: bool, quiet: bool) -> None:
     """Publish a BATCH on the market; running it again adds only what is missing."""
-    from hits.market.publish import publish as publish_batch
+    from hits.market import publish as publishing
+
+    if end:
+        ended = publishing.expire(batch, market, watch=lambda hits: progress(hits, "end", quiet=quiet))
+        for message in ended.failed:
+            talk(message, quiet=quiet)
+        if as_json:
+            click.echo(json.dumps({"ended": ended.hits, "failed": len(ended.failed)}))
+        else:
+            rest = f", {len(ended.failed)} not" if ended.failed else ""
+            click.echo(f"{plural(ended.hits, 'hit')} ended{rest}")
+        return
 
     def confirm(price: "Price", client: "Market") -> bool:
-        question = f"Publish {plural(price.hits, 'hit')} for ${price.total} on {client.name}?"
-        return yes or ask(question)
+        return yes or ask(f"Publish {plural(price.hits, 'hit')} for ${price.total} on {client.name}?")
 
-    done = publish_batch(
+    done = publishing.publish(
         batch, market, confirm=confirm, watch=lambda items: progress(items, "publish", quiet=quiet)
     )
     if as_json:
@@ -64,20 +74,21 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
     """Add the answers to a BATCH to the campaign's database, each once."""
     from hits.market.collect import collect as collect_batch
 
-    done = collect_batch(batch, market, campaign, watch=lambda items: progress(items, "collect", quiet=quiet))
+    done = collect_batch(
+        batch,
+        market,
+        campaign_folder(campaign, batch),
+        watch=lambda items: progress(items, "collect", quiet=quiet),
+    )
     for message in done.left_out:
         talk(f"left out: {message}")
     if as_json:
-        facts = asdict(done)
-        people = facts.pop("participants")
-        click.echo(
-            json.dumps(
-                facts | {"left_out": len(done.left_out)} | ({"participants": people} if people else {})
-            )
-        )
+        facts = asdict(done) | {"left_out": len(done.left_out)}
+        if not done.participants:
+            del facts["participants"]
+        click.echo(json.dumps(facts))
         return
-    click.echo(added_line(done))
-    for line in participant_lines(done.participants):
+    for line in [added_line(done), *participant_lines(done.participants)]:
         click.echo(line)
 
 
@@ -88,8 +99,8 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
 def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say.
 
-    A Prolific participant's submission follows once all of that participant's work is decided. A reason
-    may begin with Prolific's category ("LOW_EFFORT: …"), or with "RETURN:" to ask for a return instead of rejecting.
+    The submission of a participant from Prolific follows once all of that participant's work is decided. A reason may
+    begin with Prolific's category ("LOW_EFFORT: …").
     """
     from hits.market.collect import review as review_work
 
@@ -104,63 +115,6 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
 
 
 @click.command()
-@click.argument("worker")
-@click.argument("assignment")
-@click.argument("amount", type=MONEY)
-@click.option("--reason", required=True, help="Reason shown to the worker.")
-@market_options
-@YES
-def bonus(
-    worker: str, assignment: str, amount: Decimal, reason: str, market: "MarketAddress", yes: bool
-) -> None:
-    """Pay WORKER a bonus of AMOUNT dollars for ASSIGNMENT; repeating the command does not pay twice."""
-    from hits.market.client import whole_cents
-
-    amount, client = whole_cents(amount), market.open()
-    if not yes:
-        ask(f"Pay {worker} ${amount}?")
-    paid = client.bonus(worker, assignment, amount, reason)
-    click.echo(f"${amount} {'paid' if paid else 'was paid before'} to {worker} for assignment {assignment}")
-
-
-@click.command()
-@click.argument("worker")
-@click.option("--reason", required=True)
-@market_options
-def block(worker: str, reason: str, market: "MarketAddress") -> None:
-    """Block a WORKER: the market gives no more hits to this worker."""
-    market.open().block(worker, reason)
-    click.echo(f"{worker} is blocked")
-
-
-@click.command()
-@click.argument("worker")
-@market_options
-def unblock(worker: str, market: "MarketAddress") -> None:
-    """Unblock a WORKER."""
-    market.open().unblock(worker)
-    click.echo(f"{worker} is not blocked")
-
-
-@click.command()
-@BATCH
-@click.option("--delete", is_flag=True, help="Also delete the hits; all work must have been reviewed.")
-@market_options
-@QUIET
-def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> None:
-    """Expire the hits of a BATCH, so that nobody can begin one."""
-    from hits.market.publish import expire as expire_batch
-
-    done = expire_batch(
-        batch, market, delete=delete, watch=lambda hits: progress(hits, "expire", quiet=quiet)
-    )
-    for message in done.failed:
-        talk(message, quiet=quiet)
-    rest = f", {len(done.failed)} not" if done.failed else ""
-    click.echo(f"{plural(done.hits, 'hit')} {'removed' if delete else 'expired'}{rest}")
-
-
-@click.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -172,14 +126,6 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
 )
 @click.option("--url", default="", help="Public URL, if the market is behind a reverse proxy.")
 @click.option("--proxy", is_flag=True, help="Trust the X-Forwarded headers of one reverse proxy.")
-@click.option(
-    "--batch",
-    "batches",
-    multiple=True,
-    type=FOLDER,
-    help="Folder of a batch that was published from elsewhere, so that the dashboard knows its "
-    "controls; may be repeated.",
-)
 @click.option(
     "--completion-url",
     default="",
@@ -202,7 +148,6 @@ def expire(batch: str, delete: bool, market: "MarketAddress", quiet: bool) -> No
     help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
     "repeated [PROLIFIC_PID, participantId, workerId].",
 )
-@click.option("-C", "--campaign", type=FOLDER, help="Campaign in which the dashboard can exclude workers.")
 @click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
 @JSON
 def serve(
@@ -211,69 +156,65 @@ def serve(
     port: int,
     url: str,
     proxy: bool,
-    batches: tuple[str, ...],
     completion_url: str,
     hits_each: int,
     completion_code: str,
     parameters: tuple[str, ...],
-    campaign: str | None,
     simulated_link: bool,
     as_json: bool,
 ) -> None:
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
 
-    It runs until Ctrl-C or a signal stops it. What people sent is on the disk then, and serving FOLDER again goes on
-    with the same links.
+    FOLDER may also be a campaign, whose market is served. The market runs until Ctrl-C or a signal stops it. What
+    people sent is on the disk then, and serving FOLDER again goes on with the same links.
     """
+    from hits.market.client import campaign_around, market_address
     from hits.server.app import serve as serve_market
-    from hits.server.settings import PARAMETERS, ServeOptions, SharedLink
+    from hits.server.settings import PARAMETERS, ServeOptions
 
-    logging.getLogger("waitress.queue").setLevel(
-        logging.ERROR
-    )  # it warns of every request that waits for a thread
-    shared = SharedLink(parameters or PARAMETERS, hits_each, completion_code, completion_url, simulated_link)
+    # waitress warns of every request that waits for a thread
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    options = ServeOptions(
+        url,
+        proxy,
+        parameters or PARAMETERS,
+        hits_each,
+        completion_code,
+        completion_url,
+        simulated_link,
+        campaign_around(folder),
+    )
+    shares = options.shares_link
 
     def ready(links: "MarketLinks") -> None:
         if as_json:
             values = asdict(links)
             del values["shared_url"]
             click.echo(json.dumps(values))
-        else:
-            click.echo(
-                f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}"
-            )
-            if shared != SharedLink():
-                click.echo(f"shared     {links.shared_url}")
-                talk(
-                    "shared is the link to give to the recruiting service, which puts a participant's id into it"
-                )
+            return
+        click.echo(
+            f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}"
+        )
+        if shares:
+            click.echo(f"shared     {links.shared_url}")
             talk(
-                "Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there"
+                "shared is the link to give to the recruiting service, which puts a participant's id into it"
             )
+        talk(
+            "Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there"
+        )
 
-    options = ServeOptions(
-        url, proxy, tuple(map(Path, batches)), shared, Path(campaign) if campaign else None
-    )
-    if campaign is not None:
-        open_campaign(campaign)  # one that cannot be read is refused now
-    serve_market(folder, host, port, ready, options)
-
-
-@click.command()
-@OWN_MARKET
-def dashboard(market: str) -> None:
-    """Print a link to the requester's page of a market; it opens the page once, in one browser."""
-    from hits.market.folder import served_access
-    from hits.market.served import is_served
-
-    click.echo(served_access(market).dashboard_url)
-    if not is_served(Path(market)):
-        talk(f"note: the market does not answer; `rypt hits serve {market}` serves it")
+    market = market_address(folder)
+    if market.folder is None:
+        raise click.UsageError(
+            f"the market of {folder} is at {market.endpoint}: only a local one is served here"
+        )
+    serve_market(market.folder, host, port, ready, options)
 
 
 @click.command()
 @click.argument("names", nargs=-1)
-@OWN_MARKET
+@MARKET
 @click.option(
     "--bulk", type=click.Path(dir_okay=False), help="A file of names, one per line or the first CSV column."
 )
@@ -286,35 +227,47 @@ def dashboard(market: str) -> None:
     help="Take back all invitation links of these people instead; what they sent stays.",
 )
 @JSON
+@with_market
 def invite(
-    names: tuple[str, ...], market: str, bulk: str | None, country: str | None, revoke: bool, as_json: bool
+    names: tuple[str, ...],
+    market: "MarketAddress",
+    bulk: str | None,
+    country: str | None,
+    revoke: bool,
+    as_json: bool,
 ) -> None:
-    """Create an invitation link for each of NAMES, and print it with the worker's id."""
-    from hits.server.invitations import invite as invite_people
-    from hits.server.invitations import open_hits
-    from hits.server.invitations import revoke as revoke_links
+    """Create an invitation link for each of NAMES, and print it with the worker's id.
 
+    The link to the dashboard, which opens it once, is printed last, also without names.
+    """
+    from hits.market.folder import served_access
+    from hits.market.served import is_served
+    from hits.server import invitations
+
+    folder = market.folder
+    if folder is None:
+        raise click.UsageError("people are invited to a local market: expected its folder as --market")
     everybody = [*names, *(_read_names(bulk) if bulk else [])]
-    if not everybody:
-        raise click.UsageError("expected names, or --bulk FILE")
     if revoke:
-        if country is not None:
-            raise click.UsageError("--country is for invitations, not for --revoke")
-        count = revoke_links(market, everybody)
+        if country is not None or not everybody:
+            raise click.UsageError("--revoke needs names, or --bulk FILE, and no --country")
+        count = invitations.revoke(folder, everybody)
         click.echo(json.dumps({"revoked": count}) if as_json else f"{plural(count, 'link')} revoked")
         return
     if country is not None and not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise click.UsageError(f"--country {country}: expected two letters such as DE (ISO 3166)")
-    people = [asdict(person) for person in invite_people(market, everybody, country=country)]
+    people = [asdict(person) for person in invitations.invite(folder, everybody, country=country)]
     if as_json:
         click.echo(json.dumps(people, ensure_ascii=False))
-        return
-    for person in people:
-        click.echo("\t".join(person.values()))
-    if not open_hits(market):
+    else:
+        for person in people:
+            click.echo("\t".join(person.values()))
+    talk(f"dashboard: {served_access(folder).dashboard_url}")
+    if not is_served(folder):
+        talk(f"note: the market does not answer; `rypt hits serve {folder}` serves it")
+    if people and not invitations.open_hits(folder):
         talk(
-            f"warning: this market has no work to give now; `rypt hits publish BATCH --market {market}` brings some. "
-            "The links stay valid"
+            "warning: this market has no work to give now; `rypt hits publish` brings some. The links stay valid"
         )
 
 

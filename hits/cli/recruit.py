@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, MONEY, OWN_MARKET, TOKEN_FILE, YES, confirm, open_prolific
+from hits.cli.shared import BATCH, MARKET, MONEY, TOKEN_FILE, YES, confirm, open_prolific
 from rypt.console import JSON
 from rypt.text import plural
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @BATCH
-@OWN_MARKET
+@MARKET
 @click.option(
     "--hits-each",
     type=click.IntRange(min=1),
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @JSON
 def recruit(
     batch: str,
-    market: str,
+    market: str | None,
     hits_each: int | None,
     places: int | None,
     reward: Decimal | None,
@@ -62,31 +62,32 @@ def recruit(
 
     Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
     what it costs with the service's fee. --publish opens it. Every step can be repeated: no second study is made.
-    `rypt hits review`, `bonus`, `workers`, `collect` and `status` do the rest.
+    `rypt hits review`, `workers`, `collect` and `status` do the rest with the same token.
     """
     from hits.batch.folder import read_batch
-    from hits.market.folder import read_terms
+    from hits.market.client import campaign_around, market_address
+    from hits.market.folder import served_access
     from hits.market.recruit import plan_study, set_state
     from hits.market.recruit import recruit as make_study
 
+    at = market_address(market or campaign_around(batch) or campaign_around(".") or "market").folder
+    if at is None:
+        raise click.UsageError("people are recruited for a local market: expected its folder as --market")
     service = open_prolific(token_file)
     if action:
         if action == "PUBLISH" and not yes:
             confirm("Open the study? Participants who finish must be paid.")
-        study = set_state(batch, market, service, action)
+        study = set_state(batch, at, service, action)
         click.echo(json.dumps(asdict(study)) if as_json else f"study {study.id} is {study.status}")
         return
-    terms = read_terms(market)
-    plan = plan_study(read_batch(batch), hits_each or (terms.hits if terms else 0) or 5, places)
+    plan = plan_study(read_batch(batch), hits_each or served_access(at).hits_each or 5, places)
     plan = replace(
         plan,
         reward=plan.reward if reward is None else reward,
         filters=_read_filters(filters) if filters else (),
         devices=devices or plan.devices,
     )
-    done = make_study(
-        batch, market, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost))
-    )
+    done = make_study(batch, at, service, plan, confirm=lambda plan, cost: yes or confirm(_offer(plan, cost)))
     if as_json:
         click.echo(json.dumps({**asdict(done.study), "cost": str(done.cost), "made": done.made}))
     else:
@@ -97,7 +98,6 @@ def recruit(
 
 
 def _offer(plan: "StudyPlan", cost: Decimal) -> str:
-    """The question before a study is made."""
     hourly = plan.reward * 60 / plan.minutes
     return (
         f"Make a study of {plural(plan.places, 'place')}, {plural(plan.hits_each, 'hit')} each, {plan.reward} for "

@@ -17,11 +17,10 @@ from rypt.console import talk
 from rypt.text import RyptError, plural
 
 if TYPE_CHECKING:
+    from hits.batch.make import MadeBatch
     from hits.market.client import Market, MarketAddress, Participant
     from hits.market.collect import Collected
     from hits.market.prolific import Prolific
-    from hits.payment import Price
-    from hits.records import Batch
     from hits.results.answers import Added, Results
     from rypt.campaign.folder import Campaign
 
@@ -38,13 +37,9 @@ TOKEN_FILE = click.option(
     type=click.Path(dir_okay=False),
     help=f"For Prolific: file with the API token, which only you can read [the variable {TOKEN}].",
 )
-API = "RYPT_PROLIFIC_API"  # the variable with another address of Prolific's API, for tests
-MTURK = {
-    "mturk": "https://mturk-requester.us-east-1.amazonaws.com",
-    "mturk-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
-}
-OWN_MARKET = click.option(
-    "--market", type=FOLDER, default="market", show_default=True, help="Folder of your own market."
+CLOSED = (
+    "Amazon closed Mechanical Turk on 2026-09-30; this talks to an endpoint that speaks its protocol. "
+    "`rypt hits serve` runs your own market, which is the default."
 )
 
 
@@ -74,50 +69,74 @@ class Money(click.ParamType[Decimal]):
 MONEY = Money()
 
 
-def market_options(command: F) -> F:
-    """Which market, and how to reach it: two options that the command gets as one `MarketAddress`, ``market``."""
+MARKET = click.option(
+    "--market",
+    metavar="PLACE",
+    help="The market: its folder or its campaign's, a URL, mturk or mturk-sandbox [the campaign's, else market].",
+)
+
+
+def with_market(command: F) -> F:
+    """Give a command the `MarketAddress` that --market names, or the market of the campaign of its other arguments."""
 
     @functools.wraps(command)
-    def with_address(*args: Any, market: str, token_file: str | None, **others: Any) -> Any:
-        return command(*args, market=read_market(market, token_file), **others)
+    def with_address(*args: Any, market: str | None, token_file: str | None = None, **others: Any) -> Any:
+        places = (others.get(name) for name in ("campaign", "batch", "decisions"))
+        address = find_market(market, [place for place in places if place], token_file)
+        if address.folder is None:
+            talk(CLOSED, quiet=others.get("quiet", False))
+        return command(*args, market=address, **others)
 
-    option = click.option(
-        "--market",
-        default="market",
-        show_default=True,
-        help="Folder of your own market, URL of a requester endpoint, mturk, or mturk-sandbox.",
-    )
-    return cast("F", option(TOKEN_FILE(with_address)))
+    return cast("F", with_address)
 
 
-def read_market(text: str, token_file: str | None = None) -> "MarketAddress":
-    """The market that ``--market`` names; one that people were recruited for on Prolific is reached with its token."""
-    from hits.market.client import MarketAddress
+def market_options(command: F) -> F:
+    """--market and, for people whom Prolific sent, --token-file."""
+    return MARKET(TOKEN_FILE(with_market(command)))
 
-    if text in MTURK or "://" in text:
+
+def find_market(
+    market: str | None, places: Sequence[str] = (), token_file: str | None = None
+) -> "MarketAddress":
+    """The market that is named, or that of the first campaign in or around these places, or the folder ``market``.
+
+    One with people from Prolific decides on their submissions, too; what needs no token does without.
+    """
+    from hits.market.client import MarketAddress, campaign_around, market_address
+    from hits.market.recruit import recruiting_logs
+
+    campaigns = filter(None, map(campaign_around, (*places, ".")))
+    address = market_address(market or next(campaigns, "market"))
+    if address.folder is None or not recruiting_logs(address.folder):
         if token_file is not None:
-            raise click.UsageError("--token-file is for your own market, with people from Prolific")
-        return MarketAddress(endpoint=MTURK.get(text, text), production=True)
-    folder = Path(text)
+            raise click.UsageError("--token-file is for a market with people whom `rypt hits recruit` found")
+        return address
+    return MarketAddress(address.folder, recruited=_recruiting(address.folder, token_file))
 
-    def with_prolific(market: "Market") -> "Market":
-        from hits.market.recruit import recruiting_logs
 
-        if not recruiting_logs(folder):
-            return market
-        from hits.market.recruited import RecruitedMarket
-        from hits.server.invitations import worker_names
+def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Market]":
+    """What adds Prolific to the local market of a folder."""
+    from hits.market.recruit import RecruitedMarket
+    from hits.server.invitations import worker_names
 
-        return RecruitedMarket(market, open_prolific(token_file), lambda: worker_names(folder))
+    service = open_prolific(token_file) if token_file or os.environ.get(TOKEN) else None
+    return lambda market: RecruitedMarket(market, service, lambda: worker_names(folder))
 
-    return MarketAddress(folder=folder, recruited=with_prolific)
+
+def campaign_folder(campaign: str, batch: str | None) -> str:
+    """The campaign that was named, or else the one around the batch."""
+    from hits.market.client import campaign_around
+    from rypt.campaign.settings import SETTINGS
+
+    if batch is None or (Path(campaign) / SETTINGS).is_file():
+        return campaign
+    return str(campaign_around(batch) or campaign)
 
 
 def open_prolific(token_file: str | None) -> "Prolific":
-    """Prolific's API, with the token of a file or of the environment."""
-    from hits.market import prolific
+    from hits.market.prolific import API, Prolific
 
-    return prolific.Prolific(read_token(token_file), os.environ.get(API) or prolific.API)
+    return Prolific(read_token(token_file), os.environ.get("RYPT_PROLIFIC_API", API))
 
 
 def read_token(path: str | None) -> str:
@@ -162,14 +181,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = False, what: str = "") -> None:
-    """Print what a batch costs, how long it takes, and what workers earn."""
+def tell_price(batch: "MadeBatch", *, as_json: bool, what: str) -> None:
+    """Print the price of a new batch, how long it takes, and what workers earn."""
+    cost = batch.price
     if as_json:
-        wage = None if cost.wage is None else str(round(cost.wage, 2))
         facts = {
             "batch": batch.settings.id,
             "kind": str(batch.settings.kind),
-            "market": market,
+            "market": batch.market,
             "hits": cost.hits,
             "assignments": cost.assignments,
             "answers": cost.answers,
@@ -177,41 +196,31 @@ def tell_price(batch: "Batch", cost: "Price", market: str, *, as_json: bool = Fa
             "fees": str(cost.fees),
             "total": str(cost.total),
             "hours": round(float(cost.hours), 2),
-            "wage": wage,
+            "wage": None if cost.wage is None else str(round(cost.wage, 2)),
             "warning": cost.warning,
         }
         click.echo(json.dumps(facts))
         return
-    click.echo(f"{what}{_size(batch, cost)}")
-    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
-    fees = "no fees" if market == "local" else f"fees ${cost.fees}"
-    click.echo(
-        f"{market} market: rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work, all people "
-        f"together{_wage(batch, cost)}"
-    )
-    if cost.warning:
-        talk(f"warning: {cost.warning}")
-
-
-def _wage(batch: "Batch", cost: "Price") -> str:
-    """What an hour earns, and why it is more than the wage that rewards were computed from."""
-    from hits.payment import wage_before_rounding
-
-    if cost.wage is None:
-        return ""
-    exact = wage_before_rounding(batch, cost)
-    why = "" if exact is None else f" (${exact:.2f} before rewards are rounded up to whole cents)"
-    return f", at ${cost.wage:.2f} an hour{why}"
-
-
-def _size(batch: "Batch", cost: "Price") -> str:
-    """How many hits, assignments and answers a batch has, and how many of them are controls."""
     hits, answers = plural(cost.hits, "hit"), plural(cost.answers, "answer")
     if pages := sum(bool(item.columns.get("control")) for item in batch.items):
         hits += f" ({cost.hits - pages} + {plural(pages, 'control')})"
     if slots := sum(item.control_slots for item in batch.items):
         answers += f" ({slots * batch.settings.assignments} of them to controls)"
-    return f"{hits}, {plural(cost.assignments, 'assignment')}, {answers}"
+    click.echo(f"{what}{hits}, {plural(cost.assignments, 'assignment')}, {answers}")
+    time = f"{cost.hours:.1f} hours" if cost.hours >= 1 else plural(round(cost.hours * 60), "minute")
+    fees = "no fees" if batch.market == "local" else f"fees ${cost.fees}"
+    wage = "" if cost.wage is None else f", at ${cost.wage:.2f} an hour{_before_rounding(batch)}"
+    click.echo(f"rewards ${cost.rewards} + {fees} = ${cost.total}; about {time} of work in all{wage}")
+    if cost.warning:
+        talk(f"warning: {cost.warning}")
+
+
+def _before_rounding(batch: "MadeBatch") -> str:
+    """Why an hour earns more than the wage that rewards were computed from."""
+    from hits.payment import wage_before_rounding
+
+    exact = wage_before_rounding(batch, batch.price)
+    return "" if exact is None else f" (${exact:.2f} before rewards are rounded up to whole cents)"
 
 
 def added_line(added: "Added | Collected") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import CAMPAIGN, FOLDER, market_options, participant_lines, plain
+from hits.cli.shared import CAMPAIGN, FOLDER, campaign_folder, market_options, participant_lines, plain
 from rypt.console import JSON, QUIET, talk
 from rypt.text import plural
 
@@ -34,7 +34,7 @@ def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: b
     """
     from hits.market.status import collection_status
 
-    state = collection_status(campaign, batch, market)
+    state = collection_status(campaign_folder(campaign, batch), batch, market)
     if state.batch is not None and state.batch.note:
         talk(f"note: {state.batch.note}", quiet=quiet)
     facts = _facts(state)
@@ -46,7 +46,6 @@ def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: b
 
 
 def _facts(state: "CollectionStatus") -> dict[str, Any]:
-    """The status as JSON has it."""
     facts = _record(state.numbers)
     if not facts["left_out"]:
         del facts["left_out"], facts["left_out_waiting"]
@@ -70,7 +69,6 @@ def _record(record: "DataclassInstance") -> dict[str, Any]:
 
 
 def screen(facts: Facts) -> Iterator[str]:
-    """The numbers as text; empty parts are left out."""
     for title, lines in (
         ("market", _market_lines(facts)),
         ("collected", _work_lines(facts)),

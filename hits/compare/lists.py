@@ -147,13 +147,12 @@ def compare_systems(
     source: PathLike | None = None,
     references: Sequence[PathLike] = (),
     metrics: str | None = None,
-    tokenize: str = "13a",
 ) -> SystemComparison:
     """Compare the first candidates of lists, each named after its file.
 
-    ``metrics`` are separated by commas, by default BLEU, chrF and TER where there are references; ``tokenize`` is
-    BLEU's tokenizer where a metric names none. References are in the order of the ``source``; without one, segments are
-    numbered from 0. Intervals and p are those of ``sacrebleu --paired-bs``.
+    ``metrics`` are separated by commas, by default BLEU (tokenized by 13a), chrF and TER where there are references.
+    References are in the order of the ``source``; without one, segments are numbered from 0. Intervals and p are those
+    of ``sacrebleu --paired-bs``.
     """
     segments = {} if source is None else {segment.id: segment.text for segment in read_source(source)}
     documents = read_references(references) if references else None
@@ -190,7 +189,7 @@ def compare_systems(
     )
     names = [] if metrics is None and documents is None else split_specs(metrics or DEFAULT_METRICS)
     chosen = {
-        name: read_metric(f"bleu(tokenize={tokenize})" if name == "bleu" else name, resources)
+        name: read_metric("bleu(tokenize=13a)" if name == "bleu" else name, resources)
         for name in map(str.strip, names)
     }
     pairs = zip(shared, *sides[:2], strict=True) if len(sides) > 1 else ()

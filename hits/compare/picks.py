@@ -1,6 +1,6 @@
 """The candidates that metrics pick, where two metrics differ, and the batch that asks people which pick is better."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,17 +12,18 @@ from hits.batch.markup import highlight, html_templates, text_direction
 from hits.batch.options import BatchOptions
 from hits.batch.systems import same_text
 from hits.compare.preferences import PreferenceReport, read_preferences
-from hits.compare.words import legend
-from hits.payment import MIN_WAGE
+from hits.compare.report import legend
 from hits.records import Kind
 from hits.results.answers import open_results
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import PickMetric, parse_pick_metric, parse_pick_metrics
+from rypt.ratings.rated_campaign import never_picked
 from rypt.records import Candidate
 from rypt.scoring.percolation import NO
 from rypt.scoring.phrase_keys import candidate_links
 from rypt.scoring.scorer import Pick, Scorer
+from rypt.signature import signature
 from rypt.text import PathLike, RyptError, open_output
 from rypt.texts.phrases import phrase_of
 
@@ -135,20 +136,6 @@ def rejected_words(candidate: Candidate, scorer: Scorer) -> set[int]:
     return wrong
 
 
-def _different(campaign: Campaign, first: Picks, second: Picks) -> Iterator[Disagreement]:
-    """The segments where two metrics pick different texts, in the order of the source."""
-    references = first_references(campaign) or {}
-    for segment in campaign.segments:
-        if segment.id in first and segment.id in second:
-            a, b = first[segment.id], second[segment.id]
-            if not same_text(a.candidate.text, b.candidate.text):
-                yield Disagreement(segment.id, segment.text, references.get(segment.id, ""), a, b)
-
-
-def _texts(picks: Picks) -> dict[str, str]:
-    return {segment: pick.candidate.text for segment, pick in picks.items()}
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class MetricComparison:
     """The picks of several metrics among a campaign's candidates, by the metrics' names."""
@@ -157,15 +144,24 @@ class MetricComparison:
     metrics: Sequence[PickMetric]
     picks: Mapping[str, Picks]
     chooser: Chooser
-    judged_only: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"MetricComparison({', '.join(self.picks)}; {len(self.campaign.segments)} segments)"
 
     def disagreements(self) -> Disagreements:
-        """Where the first two metrics pick different texts."""
+        """The segments for which the first two metrics pick different texts, in the order of the source."""
         first, second = list(self.picks)[:2]
-        segments = list(_different(self.campaign, self.picks[first], self.picks[second]))
+        references = first_references(self.campaign) or {}
+        segments, same = [], 0
+        for segment in self.campaign.segments:
+            picks = [self.picks[name].get(segment.id) for name in (first, second)]
+            if picks[0] is None or picks[1] is None:
+                continue
+            if same_text(picks[0].candidate.text, picks[1].candidate.text):
+                same += 1
+                continue
+            reference = references.get(segment.id, "")
+            segments.append(Disagreement(segment.id, segment.text, reference, picks[0], picks[1]))
         with self.campaign.database() as db:
             simulated = db.simulated_note()
         languages = self.campaign.settings.languages
@@ -173,7 +169,7 @@ class MetricComparison:
             first,
             second,
             segments,
-            len(self.picks[first].keys() & self.picks[second].keys()) - len(segments),
+            same,
             self.chooser.scorer({"unknown": "half"}),
             (languages.source or "", languages.target or ""),
             simulated,
@@ -181,49 +177,41 @@ class MetricComparison:
             list(self.chooser.signatures.values()),
         )
 
-    def ask(self, folder: PathLike | None = None, *, options: BatchOptions | None = None) -> MadeBatch:
+    def ask(self, folder: PathLike | None = None, options: BatchOptions | None = None) -> MadeBatch:
         """Make a batch that asks people which of two picks is better; picks of the same text are left out.
 
         Segments with a pick that no metric decided are left out: several candidates are tied at the top, or RYPT has no
-        label of the segment to choose by. A note says how many.
+        label of the segment to choose by. A note counts them.
         """
-        options = options or BatchOptions()
-        tied, unlabelled = self._undecided()
-        picks = {
-            name: {segment: pick for segment, pick in picks.items() if segment not in tied | unlabelled}
-            for name, picks in self.picks.items()
-        }
+        every = {segment for picks in self.picks.values() for segment in picks}
+        tied = {segment for picks in self.picks.values() for segment, pick in picks.items() if pick.tied > 1}
+        unlabelled = set()
+        if any(metric.uses("rypt") for metric in self.metrics):
+            with self.campaign.database() as db:
+                unlabelled = every - tied - {votes.segment for votes in db.votes()}
         why = f"{len(tied)} by a tie, {len(unlabelled)} for lack of labels"
-        if not all(picks.values()):
+        left = every - tied - unlabelled
+        if not left:
             raise RyptError(
                 f"{self.campaign.folder}: the picks of all segments are undecided, {why}: nothing to ask"
             )
-        options = replace(
-            options,
-            kind=Kind.COMPARISON,
-            outputs={name: _texts(chosen) for name, chosen in picks.items()},
-            wage=MIN_WAGE if options.wage is None else options.wage,
-        )
-        record = {"judged_only": list(self.judged_only)} if self.judged_only else {}
-        made = make_batch(self.campaign, folder, options, record=record)
-        if not tied and not unlabelled:
+        outputs = {
+            name: {segment: pick.candidate.text for segment, pick in picks.items() if segment in left}
+            for name, picks in self.picks.items()
+        }
+        options = replace(options or BatchOptions(), kind=Kind.COMPARISON, outputs=outputs)
+        made = make_batch(self.campaign, folder, options)
+        if left == every:
             return made
-        note = f"{len(tied | unlabelled)} segments are left out, whose picks are undecided: {why}"
+        note = f"{len(every - left)} segments are left out, whose picks are undecided: {why}"
         return replace(made, notes=(*made.notes, note))
-
-    def _undecided(self) -> tuple[set[str], set[str]]:
-        """Segments in which several candidates are tied at the top, and those that RYPT chooses in without a label."""
-        tied = {segment for picks in self.picks.values() for segment, pick in picks.items() if pick.tied > 1}
-        if not any(metric.uses("rypt") for metric in self.metrics):
-            return tied, set()
-        with self.campaign.database() as db:
-            labelled = {votes.segment for votes in db.votes()}
-        every = {segment for picks in self.picks.values() for segment in picks}
-        return tied, every - labelled - tied
 
     def preferences(self, *, seed: int = 1) -> PreferenceReport:
         """What people preferred, by their answers in the campaign's database; the seed is of the intervals."""
-        texts = {name: _texts(picks) for name, picks in self.picks.items()}
+        texts = {
+            name: {segment: pick.candidate.text for segment, pick in picks.items()}
+            for name, picks in self.picks.items()
+        }
         with open_results(self.campaign) as results:
             pairs = [
                 read_preferences(results, a, b, (texts[a], texts[b])) for a, b in combinations(self.picks, 2)
@@ -231,40 +219,30 @@ class MetricComparison:
             simulated = results.db.simulated_note()
         answered = [judged for pair in pairs if (judged := [one for one in pair if one.segments])]
         if not answered:
-            different = self.disagreements()
             earlier = sum(preferences.stale for pair in pairs for preferences in pair)
             stale = f"; {earlier} judgments are about earlier picks" if earlier else ""
             raise RyptError(
-                f"{self.campaign.folder}: nobody has compared these picks yet ({different.first} and "
-                f"{different.second} differ on {len(different.segments)} segments{stale}); rypt compare picks lists "
-                "them, --batch FOLDER makes a batch that asks, rypt compare scores judges by human scores"
+                f"{self.campaign.folder}: no answers about these picks yet{stale}; `rypt compare picks` lists them, "
+                "`rypt hits make --kind picks` makes a batch that asks, `rypt compare scores` judges by human scores"
             )
         judgments = sum(sum(preferences.judgments) for pair in answered for preferences in pair)
-        signature = f"metrics:{','.join(self.picks)}|judgments:{judgments}|seed:{seed}|v:{version('rypt')}"
-        signatures = dict(self.chooser.signatures)
+        metrics, v = ",".join(self.picks), version("rypt")
+        mark = signature("compare|preferences", metrics=metrics, judgments=judgments, seed=seed, v=v)
         lines = legend(self.metrics, self.campaign.scoring)
-        return PreferenceReport(
-            answered, f"compare|preferences|{signature}", signatures, simulated, seed, lines
-        )
+        return PreferenceReport(answered, mark, dict(self.chooser.signatures), simulated, seed, lines)
 
 
-def compare_metrics(
-    campaign: Campaign | PathLike,
-    metrics: AnyMetrics = DEFAULT_METRICS,
-    *,
-    tokenize: str = "13a",
-    judged_only: Collection[str] = (),
-) -> MetricComparison:
+def compare_metrics(campaign: Campaign | PathLike, metrics: AnyMetrics = DEFAULT_METRICS) -> MetricComparison:
     """Rank every segment's candidates by each metric and keep the first of each.
 
-    ``metrics`` are separated by commas (docs/metrics.md); ``tokenize`` is BLEU's tokenizer where a metric names none.
-    The lists of the systems in ``judged_only``, a reference's, say, are not picked from.
+    ``metrics`` are separated by commas (docs/metrics.md). The human translations of a campaign that was made of ratings
+    are not picked from.
     """
     chosen = read_metrics(metrics)
     campaign = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
-    chooser = Chooser(campaign, tokenize=tokenize, judged_only=judged_only)
+    chooser = Chooser(campaign, judged_only=never_picked(campaign.folder))
     picks = {metric.name: chooser.picks(metric) for metric in chosen}
-    return MetricComparison(campaign, chosen, picks, chooser, tuple(judged_only))
+    return MetricComparison(campaign, chosen, picks, chooser)
 
 
 def read_metrics(metrics: AnyMetrics) -> list[PickMetric]:

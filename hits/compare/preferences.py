@@ -9,8 +9,7 @@ import numpy as np
 
 from hits.batch.markup import plain
 from hits.batch.systems import same_text
-from hits.compare.words import comments, gain, table
-from hits.records import same_text_note
+from hits.compare.report import comments, gain, table
 from hits.results.answers import Results
 from hits.simulated import is_simulated
 from rypt.picks.outcome import bootstrap_interval
@@ -24,30 +23,26 @@ FEW = 5  # judgments of a segment
 class Preferences:
     """The judgments of each segment: how many preferred the first metric's pick, the second's, and neither.
 
-    ``stale`` counts judgments about picks that are no longer the metrics' picks; they are left out. ``identical`` are
-    segments for which both metrics pick the same text, which nobody is asked about. ``reference`` says whether people
-    saw the reference (``shown`` or ``hidden``), where that is known; ``simulated`` judgments are nobody's; ``excluded``
-    are workers whose comparisons of these two do not count.
+    ``stale`` counts judgments about picks that are no longer the metrics' picks; they are left out. ``reference`` says
+    whether people saw the reference (``shown`` or ``hidden``), where that is known; ``simulated`` counts judgments of
+    simulated workers; ``excluded`` are workers whose comparisons of these two do not count.
     """
 
     first: str
     second: str
     segments: Mapping[str, tuple[int, int, int]]
     stale: int = 0
-    identical: int = 0
     reference: str = ""
     simulated: int = 0
     excluded: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """Which two, and under which condition."""
         condition = f", reference {self.reference}" if self.reference else ""
         return f"{self.first} against {self.second}{condition}"
 
     @property
     def simulated_note(self) -> str:
-        """That judgments are simulated, where some are."""
         count = f"{self.simulated} of {sum(self.judgments)} preferences"
         return f"SIMULATED: {count} were given by no person" if self.simulated else ""
 
@@ -105,7 +100,6 @@ class Preferences:
             "judgments": {self.first: first, self.second: second, "neither": neither},
             "aggregates": {f"{at:+d}": count for at, count in self.aggregates.items()},
             "segments": len(self.segments),
-            "identical": self.identical,
             "stale": self.stale,
             "reference": self.reference or None,
             "simulated": self.simulated,
@@ -125,7 +119,6 @@ def read_preferences(
     Judgments about picks of an earlier time are counted as stale. Of each worker the last answer to a question counts.
     """
     now = {segment: (plain(text), plain(texts[1].get(segment, ""))) for segment, text in texts[0].items()}
-    identical = sum(same_text(*pair) for pair in now.values())
     last: dict[tuple[str, str, tuple[str, str], str], int] = {}  # whom they prefer: first, second, neither
     for c, columns in results.comparisons_between(first, second):
         reference = "shown" if columns.get("reference", "").strip() else "hidden"
@@ -143,7 +136,7 @@ def read_preferences(
             segments.setdefault(segment, [0, 0, 0])[vote] += 1
             simulated += is_simulated(worker)
         counted = {segment: (votes[0], votes[1], votes[2]) for segment, votes in segments.items()}
-        conditions.append(Preferences(first, second, counted, stale, identical, reference, simulated))
+        conditions.append(Preferences(first, second, counted, stale, reference, simulated))
     return conditions[::-1]  # shown before hidden
 
 
@@ -163,7 +156,6 @@ class PreferenceReport:
 
     @property
     def preferences(self) -> list[Preferences]:
-        """Those of all pairs."""
         return [preferences for pair in self.pairs for preferences in pair]
 
     def __repr__(self) -> str:
@@ -234,7 +226,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
     liked, other = p.first, p.second
     condition = f", reference {p.reference}" if p.reference else ""
     if low <= 0 <= high:
-        start = f"It is not shown whether people prefer {p.first} or {p.second}{condition}: "
+        start = f"No significant preference for {p.first} or {p.second}{condition}: "
     else:
         if net < 0:
             liked, other, net, low, high = other, liked, -net, -high, -low
@@ -243,8 +235,7 @@ def preference_line(preferences: Preferences, seed: int = 1, *, latex: bool = Fa
         f"{start}{gain(net, low, high)}, % of the judgments for {liked} - % for {other}; "
         f"sign test p = {p.p_judgments:.3g} over judgments, {p.p_segments:.3g} over segments"
     )
-    notes = [same_text_note(p.identical)] if p.identical else []
-    notes += [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
+    notes = [f"{p.stale} judgments are about earlier picks and left out"] if p.stale else []
     notes += [f"without {', '.join(p.excluded)} (excluded)"] if p.excluded else []
     notes += [p.simulated_note] if p.simulated else []
     return comments([sentence, *notes], latex)

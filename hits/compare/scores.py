@@ -7,7 +7,7 @@ from importlib.metadata import version
 import numpy as np
 
 from hits.compare.picks import DEFAULT_METRICS, AnyMetrics, read_metrics
-from hits.compare.words import (
+from hits.compare.report import (
     POINTS,
     answer_line,
     answered_outcome,
@@ -114,9 +114,14 @@ class OutcomeReport:
         ]
         return list(filter(None, lines))
 
-    def text(self, *, latex: bool = False) -> str:
-        """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures."""
+    def text(self, *, latex: bool = False, every: bool = True) -> str:
+        """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures.
+
+        Without ``every`` the table of wins has only the pairs with BLEU, if there are any.
+        """
         outcomes, quality = self.comparison.outcomes, self.comparison.quality
+        with_bleu = [o for o in outcomes if o.baseline == "bleu"]
+        outcomes = outcomes if every or not with_bleu else with_bleu
         first = [*self.answers(), *([f"note: {self.caution}"] if self.caution else [])]
         rows = [[o.metric, o.baseline, *_cells(o)] for o in outcomes]
         scores = [[name, f"{value:.3f}"] for name, value in quality.items()]
@@ -148,7 +153,6 @@ def compare_by_scores(
     scores: HeldOutScores,
     metrics: AnyMetrics = DEFAULT_METRICS,
     *,
-    tokenize: str = "13a",
     seed: int = 1,
     watch: SplitWatch = lambda splits: splits,
 ) -> OutcomeReport:
@@ -164,7 +168,6 @@ def compare_by_scores(
         way=scores.way,
         max_len=scores.max_len,
         better=scores.better,
-        tokenize=tokenize,
     )
     splits = evidence.splits(
         scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only

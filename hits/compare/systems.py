@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from hits.compare.preferences import Preferences
 from hits.ranking.data import Comparisons
-from hits.ranking.rank import ComparisonFiles
-from hits.ranking.readers.files import excluded_workers
+from hits.ranking.readers.files import ComparisonFiles, excluded_workers
 from hits.simulated import is_simulated
 from rypt.text import RyptError
 

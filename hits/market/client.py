@@ -1,10 +1,11 @@
 """The client of a market: our own server, or another endpoint that speaks Mechanical Turk's requester protocol.
 
-market = open_market("market")                       # the folder of a local market
+market = open_market("campaign/market")              # the folder of a local market, or of its campaign
 market = open_market("http://127.0.0.1:8000/")       # an endpoint, with the keys that boto3 finds
-market = open_market(MarketAddress(endpoint="https://…", production=True))       # one that spends real money
+market = open_market("mturk-sandbox")                # Mechanical Turk's, for practice; "mturk" spends real money
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,19 +13,22 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from hits.batch.page import item_question
-from hits.batch.question_xml import is_loopback, read_answers
+from hits.batch.question_xml import read_answers
 from hits.market.folder import served_access
 from hits.market.qualification_types import is_type, requirements
 from hits.market.service import session
 from hits.records import CENT, STATUSES, Assignment, Batch, Bonus, Item, parse_annotation
 from hits.results.csv_file import format_time
+from rypt.campaign.settings import SETTINGS, read_settings
 from rypt.text import FormatError, PathLike, RyptError
 
 REGION = "us-east-1"  # the only one the protocol knows
-SANDBOX = "mturk-requester-sandbox.us-east-1.amazonaws.com"  # where Mechanical Turk let people practise
+ENDPOINTS = {
+    "mturk": "https://mturk-requester.us-east-1.amazonaws.com",
+    "mturk-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+}
 HIT_EXISTS = "AWS.MechanicalTurk.HitAlreadyExists"
 TYPE_EXISTS = "AWS.MechanicalTurk.QualificationTypeAlreadyExists"
 TIMES = ("AutoApprovalTime", "ApprovalTime", "RejectionTime")
@@ -33,8 +37,6 @@ Record = Mapping[str, Any]  # a hit, an assignment, … under the protocol's nam
 
 
 class MarketError(RyptError):
-    """What a market refused, with its code."""
-
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
@@ -132,21 +134,17 @@ class Market:
         return next((kind for kind in kinds if is_type(request, kind)), None)
 
     def work(self, hit: str) -> Iterator[Assignment]:
-        """All assignments of a hit that were submitted."""
         wanted = {"HITId": hit, "AssignmentStatuses": list(STATUSES)}
         yield from map(read_assignment, self._list("list_assignments_for_hit", "Assignments", **wanted))
 
     def status(self, assignment: str) -> str:
-        """Submitted, Approved or Rejected."""
         return str(self._call("get_assignment", AssignmentId=assignment)["Assignment"]["AssignmentStatus"])
 
     def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
-        """Accept an assignment; ``overturn`` a rejection."""
         words = {"RequesterFeedback": feedback} if feedback else {}  # the protocol wants at least a character
         self._call("approve_assignment", AssignmentId=assignment, OverrideRejection=overturn, **words)
 
     def reject(self, assignment: str, feedback: str) -> None:
-        """Refuse an assignment, with the reason."""
         self._call("reject_assignment", AssignmentId=assignment, RequesterFeedback=feedback)
 
     def bonuses(self, hits: Iterable[str]) -> Iterator[Bonus]:
@@ -179,26 +177,19 @@ class Market:
         return True
 
     def paid(self, worker: str, assignment: str) -> Decimal:
-        """All bonuses of a worker for an assignment."""
         return sum((bonus.amount for bonus in self._paid(assignment) if bonus.worker == worker), Decimal(0))
 
     def _paid(self, assignment: str) -> Iterator[Bonus]:
         yield from map(_bonus, self._list("list_bonus_payments", "BonusPayments", AssignmentId=assignment))
 
     def block(self, worker: str, reason: str) -> None:
-        """Block a worker from further hits."""
         self._call("create_worker_block", WorkerId=worker, Reason=reason)
 
     def unblock(self, worker: str) -> None:
         self._call("delete_worker_block", WorkerId=worker)
 
     def expire(self, hit: str) -> None:
-        """Expire a hit, so that nobody can begin it."""
         self._call("update_expiration_for_hit", HITId=hit, ExpireAt=0)
-
-    def delete(self, hit: str) -> None:
-        """Remove a hit whose work has all been reviewed."""
-        self._call("delete_hit", HITId=hit)
 
     def participants(self, batch: str) -> list[Participant]:
         """The people whom a recruiting service sent for a batch; none on a market without one."""
@@ -284,32 +275,15 @@ def whole_cents(amount: Decimal) -> Decimal:
     return amount.quantize(CENT)
 
 
-def spends_money(endpoint: str) -> bool:
-    """Whether an endpoint may spend real money: all but those on this machine and the sandbox.
-
-    >>> [spends_money(f"{url}/") for url in ("http://localhost:8000", "http://127.0.0.1", f"https://{SANDBOX}")]
-    [False, False, False]
-    >>> [spends_money(url) for url in ("https://evil-sandbox.example", "https://localhost.example", "localhost")]
-    [True, True, True]
-    """
-    try:
-        host = urlsplit(endpoint).hostname or ""
-    except ValueError:
-        return True
-    return host != SANDBOX and not is_loopback(host)
-
-
 @dataclass(frozen=True, slots=True)
 class MarketAddress:
     """Where a market is: the ``folder`` of a local one, or the URL of a requester ``endpoint``.
 
-    ``production`` says that an endpoint may spend real money; without it such an endpoint is refused. ``recruited``
-    adds to a local market the service that recruits for it (`hits.market.recruited`).
+    ``recruited`` adds to a local market the service that recruits for it (`hits.market.recruit`).
     """
 
     folder: Path | None = None
     endpoint: str | None = None
-    production: bool = False
     recruited: Callable[[Market], Market] | None = None
 
     def __post_init__(self) -> None:
@@ -322,26 +296,39 @@ class MarketAddress:
         return "mturk" if self.folder is None else "local"
 
     def open(self) -> Market:
-        """A client for the market."""
         if self.folder is not None:
             access = served_access(self.folder)
             local = connect(access.url, access.access_key, access.secret_key, "local", self.folder)
             return local if self.recruited is None else self.recruited(local)
-        endpoint = self.endpoint or ""
-        if spends_money(endpoint) and not self.production:
-            raise RyptError(f"{endpoint} may spend real money: expected production=True in its MarketAddress")
-        return connect(endpoint, None, None, "mturk")
+        return connect(self.endpoint or "", None, None, "mturk")
 
 
 def market_address(market: PathLike) -> MarketAddress:
-    """The address that a text stands for: a URL is an endpoint, anything else a folder.
+    """The address of a market: mturk, mturk-sandbox, a URL, the folder of a local market or of its campaign.
 
     >>> market_address("https://127.0.0.1:8000/").name, market_address("campaign/market").name
     ('mturk', 'local')
     """
-    if str(market).startswith(("http://", "https://")):
-        return MarketAddress(endpoint=str(market))
+    place = ENDPOINTS.get(str(market), str(market))
+    if place.startswith(("http://", "https://")):
+        return MarketAddress(endpoint=place)
+    if (Path(market) / SETTINGS).is_file():
+        return market_of_campaign(Path(market))
     return MarketAddress(folder=Path(market))
+
+
+def market_of_campaign(campaign: Path) -> MarketAddress:
+    market = read_settings(campaign).market
+    if market.endpoint is not None:
+        return MarketAddress(endpoint=market.endpoint)
+    return MarketAddress(folder=Path(os.path.normpath(campaign / market.folder)))
+
+
+def campaign_around(place: PathLike) -> Path | None:
+    """The campaign in a folder or around it, as around the folder of a batch."""
+    around = () if Path(place).is_absolute() else Path.cwd().parents
+    folders = (Path(place), *Path(place).parents, *around)
+    return next((folder for folder in folders[:4] if (folder / SETTINGS).is_file()), None)
 
 
 AnyMarket = PathLike | MarketAddress | Market

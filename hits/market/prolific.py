@@ -11,13 +11,14 @@ the public documentation; they were tested against a server of our own, not agai
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from hits.batch.question_xml import is_loopback
 from rypt.strict import SyntaxFormatError, parse_json
@@ -40,7 +41,7 @@ class ProlificError(RyptError):
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study: its id, our name for it, and where it is in its life (UNPUBLISHED, ACTIVE, COMPLETED, …)."""
+    """A study: its id, our name for it, and its status (UNPUBLISHED, ACTIVE, COMPLETED, …)."""
 
     id: str
     internal_name: str
@@ -59,6 +60,13 @@ class Submission:
     code: str
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect is an error: it would send the token elsewhere, and turn a payment into a page view."""
+
+    def redirect_request(self, *arguments: Any, **others: Any) -> None:
+        return None
+
+
 class Prolific:
     """The service behind a token; ``api`` is another address for tests, ``pause`` waits some seconds."""
 
@@ -69,10 +77,10 @@ class Prolific:
         self._token, self.api, self._pause = token, api.rstrip("/"), pause
 
     def cost(self, reward: Decimal, places: int) -> Decimal:
-        """What a study costs with the service's fee."""
         request = {"reward": int(reward * 100), "total_available_places": places}
         answer = self._ask("POST", "/study-cost-calculator/", request, tries=TRIES)
-        return (Decimal(str(_field(answer, "total_cost"))) / 100).quantize(Decimal("0.01"))
+        with _readable(answer):
+            return (Decimal(str(_value(answer, "total_cost"))) / 100).quantize(Decimal("0.01"))
 
     def find(self, internal_name: str, *, wait: bool = False) -> Study | None:
         """The study of this name of ours, if there is one; ``wait`` looks again later, for one that is being made."""
@@ -84,19 +92,16 @@ class Prolific:
         return study
 
     def study(self, study: str) -> Study:
-        """A study as it is now."""
         return _study(self._ask("GET", f"/studies/{study}/"))
 
     def create_study(self, properties: Mapping[str, Any]) -> Study:
-        """A new study, a draft; it is never sent twice, for that would make two."""
+        """A new study, a draft; the request is never repeated, for that would make two."""
         return _study(self._ask("POST", "/studies/", properties))
 
     def act(self, study: str, action: str) -> None:
-        """Publish or stop a study."""
         self._ask("POST", f"/studies/{study}/transition/", {"action": action})
 
     def submissions(self, study: str) -> list[Submission]:
-        """All submissions of a study."""
         return [_submission(record) for record in self._pages(f"/studies/{study}/submissions/")]
 
     def approve(self, submission: str) -> None:
@@ -111,13 +116,15 @@ class Prolific:
     def prepare_bonus(self, study: str, submission: str, amount: Decimal) -> str:
         """Set up a bonus; the id of the payment. Nothing is paid yet."""
         request = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
-        return str(_field(self._ask("POST", "/submissions/bonus-payments/", request), "id"))
+        answer = self._ask("POST", "/submissions/bonus-payments/", request)
+        with _readable(answer):
+            return str(_value(answer, "id"))
 
     def pay_bonus(self, payment: str) -> None:
         """Pay what was set up. The service pays again if it is asked again, so this is never repeated."""
         self._ask("POST", f"/bulk-bonus-payments/{payment}/pay/", {})
 
-    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+    def _pages(self, path: str) -> Iterator[Any]:
         """The records of a list, page by page: the next page is the same list with another query.
 
         A list that ends before as many as the service counts is an error: who is missing in it would go unpaid.
@@ -126,12 +133,13 @@ class Prolific:
         while query not in seen:
             seen.add(query)
             page = self._ask("GET", f"{path}{query}")
-            records = _field(page, "results")
+            with _readable(page):
+                records = list(page["results"])
+                count += len(records)
+                total = max(total, int((page.get("meta") or {}).get("count") or 0))
+                following = ((page.get("_links") or {}).get("next") or {}).get("href")
+                query = f"?{urlsplit(str(following)).query}" if following else ""
             yield from records
-            count += len(records)
-            total = max(total, int((page.get("meta") or {}).get("count") or 0))
-            following = ((page.get("_links") or {}).get("next") or {}).get("href")
-            query = f"?{urlsplit(str(following)).query}" if following else ""
         if count < total:
             raise ProlificError(f"expected {total} records of {path}, got {count}")
 
@@ -151,7 +159,7 @@ class Prolific:
         headers = {"Authorization": f"Token {self._token}", "Content-Type": "application/json"}
         request = Request(f"{self.api}{path}", data, headers, method=method)
         try:
-            with build_opener().open(request, timeout=TIMEOUT) as response:
+            with build_opener(_NoRedirects).open(request, timeout=TIMEOUT) as response:
                 text = response.read()
         except HTTPError as error:
             with error:
@@ -165,10 +173,19 @@ class Prolific:
             raise ProlificError(f"expected JSON of Prolific: {error}") from None
 
 
-def _field(record: Any, name: str) -> Any:
-    """A field that an answer must have."""
-    if not isinstance(record, dict) or record.get(name) is None:
-        raise ProlificError(f"expected a field {name} in Prolific's answer, found {str(record)[:100]}")
+@contextmanager
+def _readable(answer: Any) -> Iterator[None]:
+    """Turn an answer of another shape than the documented one into one line."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        message = f"Prolific's answer cannot be read ({error}): {str(answer)[:100]}"
+        raise ProlificError(message) from None
+
+
+def _value(record: Any, name: str) -> Any:
+    if record[name] is None:
+        raise KeyError(name)
     return record[name]
 
 
@@ -184,12 +201,13 @@ def _detail(text: bytes) -> str:
 
 
 def _study(record: Any) -> Study:
-    places, taken = (int(record.get(name) or 0) for name in ("total_available_places", "places_taken"))
-    name, status = str(record.get("internal_name") or ""), str(record.get("status") or "")
-    return Study(str(_field(record, "id")), name, status, places, taken)
+    with _readable(record):
+        places, taken = (int(record.get(name) or 0) for name in ("total_available_places", "places_taken"))
+        name, status = str(record.get("internal_name") or ""), str(record.get("status") or "")
+        return Study(str(_value(record, "id")), name, status, places, taken)
 
 
 def _submission(record: Any) -> Submission:
-    """A submission of a list."""
-    participant, code = str(record.get("participant_id") or ""), str(record.get("study_code") or "")
-    return Submission(str(_field(record, "id")), participant, str(_field(record, "status")), code)
+    with _readable(record):
+        participant, code = str(record.get("participant_id") or ""), str(record.get("study_code") or "")
+        return Submission(str(_value(record, "id")), participant, str(_value(record, "status")), code)

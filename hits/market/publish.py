@@ -34,20 +34,18 @@ class Published:
 
     @property
     def hits(self) -> int:
-        """All hits of the batch that are on the market now."""
         return self.made + self.already
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """How many hits nobody can begin any more (or were removed), and why others could not be."""
+    """How many hits nobody can begin any more, and why others could not be expired."""
 
     hits: int
     failed: tuple[str, ...]
 
 
 def opened_batch(batch: AnyBatch) -> tuple[Batch, Path]:
-    """A batch and its folder, given by either."""
     if isinstance(batch, str | Path):
         return read_batch(batch), Path(batch)
     if batch.folder is None:
@@ -100,44 +98,40 @@ def publish(
         raise RyptError(f"{folder}: publishing was not confirmed; nothing was sent")
     if market.folder is not None:
         keep_batch(market.folder, folder, batch.settings.id)
-    made, already = _publish_missing(batch, folder, market, watch)
-    return Published(made, already, cost.total)
+    made = _publish_missing(batch, folder, market, watch)
+    return Published(made, len(batch.items) - made, cost.total)
 
 
 def _publish_missing(
     batch: Batch, folder: Path, market: Market, watch: Callable[[Iterable[Item]], Iterable[Item]]
-) -> tuple[int, int]:
-    """Make the hits that are missing; how many are new and how many existed.
+) -> int:
+    """Make the hits that are missing; return how many.
 
     Three things keep hits single: the ledger, written after each; the annotations of the hits on the market, for a run
     that was killed between making a hit and writing it down; and a request token, for a request that was repeated.
     """
     with ledger_of(folder, market.key).opened() as ledger:
+        missing = []
         for item in batch.items:
             ledger.check(item.id, digest(item))
-        missing = [item for item in batch.items if item.id not in ledger.hits]
-        if not missing:
-            return 0, len(batch.items)
-        there = market.hits(batch.settings.id)
+            if item.id not in ledger.hits:
+                missing.append(item)
+        existing = market.hits(batch.settings.id) if missing else {}
         for item in missing:
-            if item.id in there:
-                ledger.add(item.id, there[item.id]["HITId"], digest(item))
-        missing = [item for item in missing if item.id not in there]
+            if item.id in existing:
+                ledger.add(item.id, existing[item.id]["HITId"], digest(item))
+        missing = [item for item in missing if item.id not in existing]
         for item in watch(missing):
             ledger.add(item.id, market.create(batch, item), digest(item))
-        return len(missing), len(batch.items) - len(missing)
+        return len(missing)
 
 
 def expire(
-    batch: AnyBatch,
-    market: AnyMarket,
-    *,
-    delete: bool = False,
-    watch: Callable[[Iterable[str]], Iterable[str]] = lambda hits: hits,
+    batch: AnyBatch, market: AnyMarket, *, watch: Callable[[Iterable[str]], Iterable[str]] = lambda hits: hits
 ) -> Expired:
-    """Expire the hits of a batch; ``delete`` also removes hits whose work has all been reviewed.
+    """Expire the hits of a batch, so that nobody can begin one.
 
-    A hit that the market refuses to change (it was removed before, or work waits for a review) does not stop the rest.
+    A hit that the market refuses to change, because it was removed before, does not stop the rest.
     """
     batch, folder = opened_batch(batch)
     market = open_market(market)
@@ -146,10 +140,7 @@ def expire(
     for hit in watch(list(hits.values())):
         try:
             market.expire(hit)
-            if delete:
-                market.delete(hit)
         except MarketError as error:
             failed.append(str(error))
-    if not (folder / EXPIRED).exists():
-        (folder / EXPIRED).touch()
+    (folder / EXPIRED).touch()
     return Expired(len(hits) - len(failed), tuple(failed))

@@ -16,7 +16,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from hits.market.folder import private_folder, read_access
+from hits.market.folder import MarketAccess, private_folder, read_access
 from rypt.text import RyptError
 
 DEFAULT_PORT = 8000
@@ -40,40 +40,44 @@ main()
 def command_line(arguments: Sequence[str]) -> str:
     """A command of rypt as a person types it.
 
-    >>> command_line(["decode", "my campaign"])
-    "rypt decode 'my campaign'"
+    <<<<<<< HEAD
+        >>> command_line(["score", "my campaign"])
+        "rypt score 'my campaign'"
+    =======
+        >>> command_line(["tune", "my campaign"])
+        "rypt tune 'my campaign'"
+    >>>>>>> origin/main
     """
     return shlex.join(["rypt", *arguments])
 
 
 def market_url(folder: Path) -> str:
     """Where the market of a folder was last served; empty where it never was."""
-    try:
-        return read_access(folder).url
-    except RyptError:
-        return ""
+    return _access(folder).url
 
 
 def dashboard_url(folder: Path) -> str:
     """The requester's page of a market, with the token that opens it; empty where it was never served."""
+    return _access(folder).dashboard_url
+
+
+def _access(folder: Path) -> MarketAccess:
     try:
-        return read_access(folder).dashboard_url
+        return read_access(folder)
     except RyptError:
-        return ""
+        return MarketAccess()
 
 
 def is_served(folder: Path) -> bool:
-    """Whether a server answers at the market's last URL."""
     url = market_url(folder)
-    if not url:
-        return False
     try:
-        with build_opener(ProxyHandler({})).open(url, timeout=SECONDS):
-            return True
+        if url:
+            build_opener(ProxyHandler({})).open(url, timeout=SECONDS).close()
     except HTTPError:
         return True
     except (URLError, OSError, ValueError):
         return False
+    return bool(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +108,8 @@ def serving(folder: Path, port: int | None = None) -> Iterator[Serving]:
         yield Serving(market_url(folder))
         return
     if port is None:
-        try:
-            port = urlsplit(market_url(folder)).port
-        except ValueError:
-            port = None
+        port = _last_port(folder) or DEFAULT_PORT
     private_folder(folder)
-    port = DEFAULT_PORT if port is None else port
     arguments, log = ["hits", "serve", str(folder), "--port", str(port), "--json"], folder / LOG_NAME
     with _child(arguments, log) as process:
         line = process.stdout.readline() if process.stdout else ""
@@ -117,6 +117,13 @@ def serving(folder: Path, port: int | None = None) -> Iterator[Serving]:
             process.wait()
             raise RyptError(f"{_failure(arguments, process, log)} (--port takes another port)")
         yield Serving(str(json.loads(line)["url"]), arguments, process, log)
+
+
+def _last_port(folder: Path) -> int | None:
+    try:
+        return urlsplit(market_url(folder)).port
+    except ValueError:
+        return None
 
 
 @contextmanager

@@ -4,11 +4,10 @@ status = collection_status("campaign", batch="batches/1", market="market")
 status.numbers.labels, status.label_agreement.alpha, status.batch.market.submitted
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hits.market.client import AnyMarket, MarketAddress, MarketError, Participant, market_address, open_market
-from hits.market.folder import has_market
+from hits.market.client import AnyMarket, Participant, open_market
 from hits.market.ledger import published_hits
 from hits.market.publish import AnyBatch, opened_batch
 from hits.records import Batch, Progress
@@ -16,7 +15,7 @@ from hits.results.answers import open_results
 from hits.results.numbers import CampaignNumbers, campaign_numbers, comparison_agreement, label_agreement
 from rypt.analysis.agreement import Agreement
 from rypt.campaign.folder import Campaign
-from rypt.text import PathLike
+from rypt.text import PathLike, RyptError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class BatchStatus:
     hits: int
     assignments: int
     published: dict[str, int]
-    market: Progress | None
+    market: Progress | None = None
     note: str = ""
     participants: tuple[Participant, ...] = ()
 
@@ -58,32 +57,20 @@ def collection_status(
 
 
 def batch_status(batch: Batch, folder: Path, market: AnyMarket | None) -> BatchStatus:
-    """What was published where, by the ledgers, and the progress on the market."""
+    """What was published where, by the ledgers, and the progress on the market, or a note why it cannot be asked."""
     counts = published_hits(folder)
-    places = len(batch.items) * batch.settings.assignments
-    progress, note, people = _ask(market, batch, counts) if counts and market is not None else (None, "", ())
-    return BatchStatus(len(batch.items), places, counts, progress, note, people)
-
-
-def _ask(
-    market: AnyMarket, batch: Batch, counts: dict[str, int]
-) -> tuple[Progress | None, str, tuple[Participant, ...]]:
-    """The progress on the market, or a note why it cannot be asked."""
-    if isinstance(market, str | Path):
-        market = market_address(market)
-    if isinstance(market, MarketAddress) and market.folder is not None and not has_market(market.folder):
-        return (
-            None,
-            f"no market in {market.folder}; say --market FOLDER to ask the one it is published on",
-            (),
-        )
-    client = open_market(market)
-    if client.key not in counts:
-        return None, f"the batch is not published on this market but on {', '.join(counts)}", ()
+    status = BatchStatus(len(batch.items), len(batch.items) * batch.settings.assignments, counts)
+    if not counts or market is None:
+        return status
+    progress = Progress()
     try:
-        progress = Progress()
+        client = open_market(market)
+        if client.key not in counts:
+            note = f"the batch is not published on this market but on {', '.join(counts)}"
+            return replace(status, note=note)
         for hit in client.hits(batch.settings.id).values():
             progress.add(hit)
-        return progress, "", tuple(client.participants(batch.settings.id))
-    except MarketError as error:
-        return None, str(error), ()
+        people = tuple(client.participants(batch.settings.id))
+    except RyptError as error:
+        return replace(status, note=str(error))
+    return replace(status, market=progress, participants=people)

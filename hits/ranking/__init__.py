@@ -3,7 +3,7 @@
     table = rank("wmt13.csv.gz", "trueskill")       # hits.ranking.rank; also a campaign's folder or several files
     print(table); table.systems; table.write("ranks.csv")
 
-In steps: `readers.files.read_comparisons` → `model.read_model` → `RankingModel.fit` → `result.rank_systems` (with
+In steps: `readers.files.ComparisonFiles` → `model.read_model` → `RankingModel.fit` → `result.rank_systems` (with
 ranges of `confidence`) → `table`; `side_by_side` has several models. Segment scores (direct assessment, ESA, MQM) are
 ranked in `scores`. `head2head`, `select` (what to ask next) and `evaluate` are studies of the same
 comparisons, `simulation` of simulated ones; `plot` draws them, `output` writes them.

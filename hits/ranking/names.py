@@ -1,11 +1,11 @@
-"""The names of models, file formats and ways, without loading any of them."""
+"""The names of models and methods, without loading any of them."""
 
 from importlib.metadata import entry_points
 
 MODELS = {
-    "expected-wins": "heuristics:make_win_ratio",
-    "bojar": "heuristics:make_win_ratio",
-    "wins-ties": "heuristics:make_win_ratio",
+    "expected-wins": "wins:make_win_ratio",
+    "bojar": "wins:make_win_ratio",
+    "wins-ties": "wins:make_win_ratio",
     "trueskill": "trueskill:make_trueskill",
     "hopkins-may": "hopkins_may:make_hopkins_may",
     "irt-gaussian": "irt:make_irt_gaussian",
@@ -33,39 +33,18 @@ BASELINES = (
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
-FORMATS = (
-    "pairs",
-    "scores",
-    "appraise",
-    "mqm",
-    "pearmut",
-    "csv",
-    "xml",
-    "counts",
-    "tournament",
-    "judgments",
-    "jsonl",
-    "database",
-)
-NOT_JUDGED = ("item", "row")  # what a rank of -1 takes away with it
 TABLES = ("text", "markdown", "latex", "html")
 CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
 SCORE_CONFIDENCES = (
     "wilcoxon",
     "wilcoxon-neighbours",
     "rank-sum",
-    "permutation",
     "bootstrap",
     "none",
 )  # and from segment scores
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
-AVERAGES = (
-    "segment",
-    "document",
-    "domain",
-)  # what a mean is over: segments, or means of documents or domains
-WITHIN = ("segment", "rater")  # what scores are compared within
+AVERAGES = ("segment", "domain")  # what a mean is over: segments, or means of domains
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 
 

@@ -22,53 +22,41 @@ class Written(Protocol):
     @property
     def groups(self) -> tuple[RankedGroup, ...]:
         """What a picture shows."""
-        ...
 
-    def as_table(self, style: str = "text") -> str:
-        """A table: text, markdown, latex or html."""
-        ...
+    def as_table(self, style: str = "text") -> str: ...
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        ...
+    def as_dict(self) -> dict[str, Any]: ...
 
-    def records(self) -> Sequence[dict[str, Any]]:
-        """For CSV."""
-        ...
+    def records(self) -> Sequence[dict[str, Any]]: ...
 
 
-def check_output(path: PathLike) -> None:
-    """Refuse a file that cannot be written, before anything is computed."""
-    ending = _ending(path)
+def check_output(path: PathLike) -> str:
+    """The ending of a file's name; one that cannot be written is refused before anything is computed."""
+    ending = Path(str(path).removesuffix(".gz")).suffix
     if ending not in ENDINGS:
         raise InputError(path, None, f"expected a {', '.join(ENDINGS)} file")
     if ending in PICTURES:
         check_picture(path)
-
-
-def _ending(path: PathLike) -> str:
-    return Path(str(path).removesuffix(".gz")).suffix
+    return ending
 
 
 def write_output(path: PathLike, table: Written) -> None:
     """Write a table or a picture, completely or not at all."""
-    check_output(path)
-    ending = _ending(path)
+    ending = check_output(path)
     if ending in PICTURES:
-        from hits.ranking.plot import plot_ranks
+        from hits.ranking.plot import plot_ranking
 
-        plot_ranks(path, table.groups)
+        plot_ranking(path, table.groups)
         return
     with open_output(path) as stream:
         if ending == ".csv":
             records = table.records()
-            writer = csv.DictWriter(
-                stream, list(dict.fromkeys(name for record in records for name in record))
-            )
+            names = dict.fromkeys(name for record in records for name in record)
+            writer = csv.DictWriter(stream, list(names))
             writer.writeheader()
             writer.writerows(records)
         elif ending == ".json":
             stream.write(json.dumps(table.as_dict(), ensure_ascii=False) + "\n")
         else:
             text = table.as_table(STYLES[ending])
-            stream.write((html_page([text]) if ending == ".html" else text) + "\n")
+            stream.write((html_page(text) if ending == ".html" else text) + "\n")

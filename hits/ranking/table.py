@@ -1,75 +1,85 @@
-"""A ranking as WMT prints it: #, score, range, system, with a rule between clusters.
+"""A ranking as WMT prints it: #, score with its interval, range of ranks, system, with a rule between clusters.
 
-`as_text`, `as_markdown`, `as_latex` and `as_html` print the same cells; `as_json` has the numbers.
+`as_table` prints it as text, Markdown, LaTeX or HTML; `as_json` has the numbers.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from html import escape
-from itertools import chain, combinations, groupby
+from itertools import groupby
 from typing import Any
 
+import numpy as np
+
+from hits.ranking.names import TABLES
 from hits.ranking.result import Ranked, RankedGroup
+from rypt.options import check_option
 from rypt.ratings.rating import is_human
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "↓": r"$\downarrow$",
-    "–": "--",
-    "…": r"\dots{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
+TABULATE = {"text": "simple", "markdown": "github", "latex": "latex", "html": "html"}  # its styles
+FRAMES = {
+    "text": ("{}", "{}", "\n"),
+    "markdown": ("**{}**", "{}", "\n\n"),
+    "latex": ("% {}", "% {}", "\n"),
+    "html": ("<h2>{}</h2>", "<p>{}</p>", "\n"),
+}  # around a title, around a line below the table, between all of them
+SYMBOLS = str.maketrans({"↓": r"$\downarrow$", "…": r"\dots{}"})  # for LaTeX
+INTERVAL = "95 % interval"
+QUANTILE = 1.96  # of the normal distribution, for that
 LONGEST = 28  # of a system's name
-MOST_NAMED = 6  # systems of the best cluster in a sentence
-LEFT = ("range", "system")  # columns that are not aligned to the right
-HTML_STYLE = (
-    "border-collapse:collapse;font-variant-numeric:tabular-nums",  # of the table
-    "border-top:1px solid currentColor",  # of a cluster
-    "padding:.15em .7em;text-align:",  # of a cell, and its side
-)
+MOST_NAMED = 6  # systems in a sentence
+MOST_GROUPS = 4  # of systems with the same number of significant wins
 
 
-def as_text(ranking: RankedGroup) -> str:
-    """A table in columns; # is the rank of the first system of a cluster.
+def as_table(ranking: RankedGroup, style: str = "text", facts: Sequence[str] = ()) -> str:
+    """A table with its title, and below it ``facts``, what is significant, and the signature.
+
+    # is the rank of the first system of a cluster; text and LaTeX also have rules between clusters.
 
     >>> systems = (Ranked("uedin", 0.6, 1, 1, 1, 1), Ranked("cu", 0.5, 2, 2, 3, 2), Ranked("jhu", 0.4, 3, 2, 3, 2))
-    >>> print(as_text(RankedGroup("bojar", "bojar|n:9", systems)))
-     #  score  range  system
-    --  -----  -----  ------
-     1  0.600  1      uedin
-    --  -----  -----  ------
-     2  0.500  2-3    cu
-        0.400  2-3    jhu
+    >>> print(as_table(RankedGroup("bojar", "bojar|n:9", systems)))
+      #    score  range    system
+    ---  -------  -------  --------
+      1    0.600  1        uedin
+    ---  -------  -------  --------
+      2    0.500  2-3      cu
+           0.400  2-3      jhu
+    uedin is significantly better than all 2 other systems.
+    2 clusters: every system of a cluster is significantly better than all systems of the clusters below it.
+    bojar|n:9
     """
+    check_option("table", style, TABLES)
+    title, line, between = FRAMES[style]
+    escapes: dict[str, Callable[[str], str]] = {"html": escape, "markdown": _escape_pipe}
+    clean = escapes.get(style, str)
+    above = [title.format(clean(ranking.title))] if ranking.title else []
+    below = [line.format(clean(text)) for text in (*facts, *verdict(ranking), ranking.signature)]
+    return between.join([*above, _table(ranking, style), *below])
+
+
+def _escape_pipe(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _table(ranking: RankedGroup, style: str) -> str:
+    from tabulate import SEPARATING_LINE, tabulate
+
     head, clusters = cells(ranking)
-    lines = [head, *chain.from_iterable(clusters)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    widths[0] = max(widths[0], 2)
-
-    def row(line: Sequence[str]) -> str:
-        padded = [
-            text.ljust(width) if name in LEFT else text.rjust(width)
-            for text, width, name in zip(line, widths, head, strict=True)
-        ]
-        return "  ".join(padded).rstrip()
-
-    rule = row(["-" * width for width in widths])
-    parts = [*([ranking.title] if ranking.title else []), row(head)]
+    rows: list[Any] = []
+    starts = []
     for cluster in clusters:
-        parts += [rule, *map(row, cluster)]
-    return "\n".join(parts)
+        if rows and style == "text":
+            rows.append(SEPARATING_LINE)
+        starts.append(len(rows))
+        rows += cluster if style != "markdown" else [list(map(_escape_pipe, row)) for row in cluster]
+    sides = ["left" if name in ("range", "system") else "right" for name in head]
+    text = str(tabulate(rows, head, TABULATE[style], disable_numparse=True, colalign=sides))
+    if style != "latex":
+        return text
+    lines = text.translate(SYMBOLS).splitlines()
+    for start in reversed(starts[1:]):
+        lines.insert(start + 4, r"\hline")  # below the beginning, a rule, the head and another rule
+    return "\n".join(lines)
 
 
 def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
@@ -78,82 +88,118 @@ def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
     Clusters come from the best to the worst; without clusters all systems are one group, with a rank each.
     """
     systems = table_order(ranking)
-    names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
-    columns: dict[str, Callable[[Ranked], str]] = {ranking.score: lambda s: f"{s.score:.{ranking.digits}f}"}
-    if any(system.error is not None for system in systems):
-        columns["±"] = lambda s: "" if s.error is None else f"{s.error:.{ranking.digits}f}"
+    labels = _labels(systems)
+    intervals, digits = score_intervals(ranking), ranking.digits
+    columns: dict[str, Callable[[Ranked], str]] = {ranking.score: lambda s: f"{s.score:.{digits}f}"}
+    if intervals:
+        columns[INTERVAL] = lambda s: "[{:.{d}f}, {:.{d}f}]".format(*intervals[s.system], d=digits)
     if any(system.low is not None for system in systems):
         columns["range"] = span
-    columns["system"] = lambda s: names[s.system]
+    columns["system"] = lambda s: labels[s.system]
     clusters = []
     for cluster, members in groupby(systems, key=lambda system: system.cluster):
         group = list(members)
         first = min(system.rank for system in group)
+        numbers = [str(s.rank) if cluster is None else "" if k else str(first) for k, s in enumerate(group)]
         clusters.append(
             [
-                [
-                    str(s.rank) if cluster is None else "" if i else str(first),
-                    *(cell(s) for cell in columns.values()),
-                ]
-                for i, s in enumerate(group)
+                [number, *(cell(s) for cell in columns.values())]
+                for number, s in zip(numbers, group, strict=True)
             ]
         )
     return ["#", *columns], clusters
 
 
-def verdict(ranking: RankedGroup) -> str:
-    """The clusters in a sentence: which systems are better than others beyond chance; empty without ranges.
+def score_intervals(ranking: RankedGroup) -> dict[str, tuple[float, float]]:
+    """The 95 % interval of each system's score, by resamples or by its standard error; empty where nothing says it."""
+    systems = ranking.systems
+    if ranking.score_samples is not None:
+        lows, highs = np.quantile(ranking.score_samples, [0.025, 0.975], axis=0)
+        return {
+            s.system: (float(low), float(high)) for s, low, high in zip(systems, lows, highs, strict=True)
+        }
+    errors = [s.error for s in systems] if ranking.score_errors is None else ranking.score_errors.tolist()
+    return {
+        s.system: (s.score - QUANTILE * error, s.score + QUANTILE * error)
+        for s, error in zip(systems, errors, strict=True)
+        if error is not None
+    }
 
-    In one cluster no group of systems is better than the rest, but single systems may differ: where ranges come from
-    tests, if a range does not reach from the first rank to the last; where they come from resamples, if two are apart.
 
-    >>> a, b, c = Ranked("a", 0.6, 1, 1, 2, 1), Ranked("b", 0.5, 2, 1, 2, 1), Ranked("c", 0.4, 3, 3, 3, 2)
-    >>> print(verdict(RankedGroup("bojar", "bojar|n:9", (a, b, c))))
-    2 clusters: a and b are significantly better than the other systems; inside a cluster no such line can be drawn.
-    >>> print(verdict(RankedGroup("bojar", "bojar|n:9", (a, b))))
-    No system is significantly better than another: all 2 are in one cluster, and their order may be chance.
+def verdict(ranking: RankedGroup) -> list[str]:
+    """What is significant, in sentences; none without ranges.
+
+    >>> a, b, c = Ranked("a", 0.6, 1, 1, 2, 1), Ranked("b", 0.5, 2, 1, 3, 1), Ranked("c", 0.4, 3, 2, 3, 1)
+    >>> print("\\n".join(verdict(RankedGroup("mean", "mean|n:9", (a, b, c)))))
+    a is significantly better than 1 of 2 other systems.
+    All are in one cluster: nowhere in this order is every system above significantly better than every system below.
     """
     systems = table_order(ranking)
-    if len(systems) < 2 or not ranking.clusters:
-        return ""
-    names = dict(zip((s.system for s in systems), system_labels([s.system for s in systems]), strict=True))
-    if ranking.clusters > 1:
-        best = _enumerated([names[s.system] for s in systems if s.cluster == 1])
-        parts = [f"{best} significantly better than the other systems", *_not_human(systems, names)]
-        return f"{ranking.clusters} clusters: {'; '.join(parts)}; inside a cluster no such line can be drawn."
-    apart = [(a, b) for a, b in combinations(systems, 2) if (a.high or 0) < (b.low or 0)]
-    together = f"all {len(systems)} are in one cluster"
-    tested = ranking.rank_samples is None and any(s.low != 1 or s.high != len(systems) for s in systems)
-    if not apart and not tested:
-        return f"No system is significantly better than another: {together}, and their order may be chance."
-    single = "single systems may still differ"
-    if apart:
-        pair = max(apart, key=lambda pair: (pair[1].low or 0) - (pair[0].high or 0))
-        first, second = (names[system.system] for system in pair)
-        single = f"{single}, such as {first} and {second}, whose ranges do not overlap"
-    return f"No group of systems is significantly better than the rest: {together}; {single}."
-
-
-def _not_human(systems: Sequence[Ranked], names: Mapping[str, str]) -> list[str]:
-    """Which systems are first if human translations, which are alone in the best cluster, are passed over."""
-    others = [system for system in systems if not is_human(system.system)]
-    if len(others) < 2 or others[0].cluster == 1:
+    others = len(systems) - 1
+    if others < 1 or not ranking.clusters:
         return []
-    first = [names[system.system] for system in others if system.cluster == others[0].cluster]
-    if len(first) == len(others):
-        return [f"the {len(others)} that are not human are in one cluster"]
-    return [f"of those that are not human, {_enumerated(first)} significantly better than the rest"]
+    labels = _labels(systems)
+    groups = [
+        (wins, [labels[s.system] for s in members])
+        for wins, members in groupby(systems, key=lambda s: significant_wins(ranking, s))
+        if wins
+    ]
+    if not groups:
+        return ["No system is significantly better than another: their order may be chance."]
+    parts: list[str] = []
+    for wins, names in groups[:MOST_GROUPS]:
+        if not parts:
+            verb = "is" if len(names) == 1 else "are"
+            total = f"all {others}" if wins == others else f"{wins} of {others}"
+            parts.append(f"{enumerated(names)} {verb} significantly better than {total} other systems")
+        else:
+            parts.append(f"{enumerated(names)} than {wins}")
+    rest = groups[MOST_GROUPS:]
+    if rest:
+        most = max(wins for wins, _ in rest)
+        parts.append(
+            f"{sum(len(names) for _, names in rest)} others than 1 to {most}" if most > 1 else "others than 1"
+        )
+    lines = ["; ".join(parts) + "."]
+    if ranking.clusters > 1:
+        lines.append(
+            f"{ranking.clusters} clusters: every system of a cluster is significantly better than all systems of the "
+            "clusters below it."
+        )
+    else:
+        lines.append(
+            "All are in one cluster: nowhere in this order is every system above significantly better than every "
+            "system below."
+        )
+    machines = [system for system in systems if not is_human(system.system)]
+    if len(machines) > 1 and machines[0].cluster != 1:
+        best = [labels[system.system] for system in machines if system.cluster == machines[0].cluster]
+        if len(best) < len(machines):
+            lines.append(f"The best cluster of those that are not human: {enumerated(best)}.")
+    return lines
 
 
-def _enumerated(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]} is"
-    shown = (
-        names
-        if len(names) <= MOST_NAMED
-        else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
-    )
-    return f"{', '.join(shown[:-1])} and {shown[-1]} are"
+def significant_wins(ranking: RankedGroup, system: Ranked) -> int:
+    """How many systems a system is significantly better than.
+
+    Tests say it by the worst rank; of ranges from resamples, those count that lie wholly below the system's.
+    """
+    if system.high is None:
+        return 0
+    if ranking.rank_samples is None:
+        return len(ranking.systems) - system.high
+    return sum(other.low is not None and other.low > system.high for other in ranking.systems)
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> enumerated(["a"]), enumerated(["a", "b", "c"]), enumerated(list("abcdefgh"))
+    ('a', 'a, b and c', 'a, b, c, d, e and 3 others')
+    """
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def table_order(ranking: RankedGroup) -> list[Ranked]:
@@ -172,120 +218,50 @@ def span(system: Ranked) -> str:
     return str(system.low) if system.low == system.high else f"{system.low}-{system.high}"
 
 
-def as_markdown(ranking: RankedGroup) -> str:
-    """A pipe table. Markdown has no rules inside a table: a number under # begins a cluster.
-
-    >>> print(as_markdown(RankedGroup("bojar", "bojar|n:9", (Ranked("a|b", 0.6, 1, 1, 1, 1),))))
-    | # | score | range | system |
-    | ---: | ---: | :--- | :--- |
-    | 1 | 0.600 | 1 | a\\|b |
-    <BLANKLINE>
-    bojar\\|n:9
-    """
-    head, clusters = cells(ranking)
-
-    def row(line: Sequence[str]) -> str:
-        return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |"
-
-    sides = [":---" if name in LEFT else "---:" for name in head]
-    title = [f"**{ranking.title}**", ""] if ranking.title else []
-    lines = [row(head), row(sides)]
-    lines += [row(line) for cluster in clusters for line in cluster]
-    below = [line.replace("|", "\\|") for line in (verdict(ranking), ranking.signature) if line]
-    return "\n".join([*title, *lines, "", "\n\n".join(below)])
-
-
-def as_latex(ranking: RankedGroup) -> str:
-    """A tabular with a rule between clusters, as in WMT's papers."""
-    head, clusters = cells(ranking)
-
-    def row(line: Sequence[str]) -> str:
-        escaped = [
-            text.replace("-", "--") if name == "range" else escape_latex(text)
-            for text, name in zip(line, head, strict=True)
-        ]
-        return " & ".join(escaped) + r" \\"
-
-    shape = "".join("l" if name in LEFT else "r" for name in head)
-    title = [rf"\bigskip\noindent\textbf{{{escape_latex(ranking.title)}}}\\[2pt]"] if ranking.title else []
-    lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\hline", row(head).replace("±", r"$\pm$")]
-    for cluster in clusters:
-        lines += [r"\hline", *map(row, cluster)]
-    below = [f"% {line}" for line in (verdict(ranking), ranking.signature) if line]
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", *below])
-
-
-def escape_latex(text: str) -> str:
-    """Text in which nothing is a command.
-
-    >>> escape_latex("DCU__primary 5%")
-    'DCU\\\\_\\\\_primary 5\\\\%'
-    >>> escape_latex("a<b")
-    'a\\\\textless{}b'
-    """
-    return re.sub(r"[\\&%$#_{}~^↓–…<>|]", lambda match: LATEX[match[0]], text)
-
-
-def as_html(ranking: RankedGroup) -> str:
-    """A table with a body for each cluster, and rules between them; full names are shown on hovering."""
-    head, clusters = cells(ranking)
-    full = iter(system.system for system in table_order(ranking))
-    table, rule, cell = HTML_STYLE
-
-    def row(line: Sequence[str], tag: str = "td", title: str = "") -> str:
-        parts = []
-        for text, name in zip(line, head, strict=True):
-            hint = f' title="{escape(title)}"' if name == "system" and title not in ("", text) else ""
-            side = "left" if name in LEFT else "right"
-            shown = text.replace("-", "–") if name == "range" and tag == "td" else text
-            parts.append(f'<{tag}{hint} style="{cell}{side}">{escape(shown)}</{tag}>')
-        return f"<tr>{''.join(parts)}</tr>"
-
-    title = f"<strong>{escape(ranking.title)}</strong> " if ranking.title else ""
-    below = "<br/>".join(escape(line) for line in (verdict(ranking), ranking.signature) if line)
-    lines = [f'<table style="{table}">', f"<caption>{title}{below}</caption>"]
-    lines.append(f"<thead>{row(head, 'th')}</thead>")
-    for cluster in clusters:
-        body = "\n".join(row(line, title=next(full)) for line in cluster)
-        lines.append(f'<tbody style="{rule}">\n{body}\n</tbody>')
-    return "\n".join([*lines, "</table>"])
-
-
-def html_page(tables: Sequence[str]) -> str:
+def html_page(table: str) -> str:
     """A page with tables on it, for a file of its own."""
     head = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Ranking</title>'
-    style = "<style>body{font-family:sans-serif}caption{text-align:left;font-size:small;caption-side:bottom}</style>"
-    return "\n".join([head, style, "<body>", *tables, "</body>\n</html>"])
+    style = "<style>body{font-family:sans-serif}td,th{padding:.15em .7em}</style>"
+    return "\n".join([head, style, "<body>", table, "</body>\n</html>"])
 
 
 def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     """One object; groups of systems that were never compared have a number each, ``component``, from 1."""
     first = rankings[0]
     systems = [
-        _record(system)
-        | ({"languages": ranking.title} if ranking.title else {})
-        | ({"component": number} if len(rankings) > 1 else {})
+        record | ({"component": number} if len(rankings) > 1 else {})
         for number, ranking in enumerate(rankings, start=1)
-        for system in ranking.systems
+        for record in _records(ranking)
     ]
-    made: dict[str, Any] = {"model": first.model, "signature": first.signature, "systems": systems}
+    record: dict[str, Any] = {"model": first.model, "signature": first.signature, "systems": systems}
     if len(rankings) == 1:
-        return made | {"clusters": first.clusters or None} | dict(first.extra)
+        return record | {"clusters": first.clusters or None} | dict(first.extra)
     parts = [
         {"signature": ranking.signature, "clusters": ranking.clusters or None}
         | ({"languages": ranking.title} if ranking.title else {})
         | dict(ranking.extra)
         for ranking in rankings
     ]
-    return made | {"components": parts}
+    return record | {"components": parts}
 
 
-def _record(system: Ranked) -> dict[str, Any]:
-    """A system's keys; ``error`` only where the model has standard errors, ``human`` of a human translation."""
-    record = asdict(system) | ({"human": True} if is_human(system.system) else {})
-    if system.error is None:
-        del record["error"]
-    return record
+def _records(ranking: RankedGroup) -> Iterator[dict[str, Any]]:
+    """Each system's keys; ``error`` only where the model has standard errors, ``human`` of a human translation."""
+    intervals = score_intervals(ranking)
+    for system in ranking.systems:
+        record = asdict(system)
+        if system.error is None:
+            del record["error"]
+        if is_human(system.system):
+            record["human"] = True
+        if intervals:
+            record["score_low"], record["score_high"] = intervals[system.system]
+        yield record | ({"languages": ranking.title} if ranking.title else {})
+
+
+def _labels(systems: Sequence[Ranked]) -> dict[str, str]:
+    names = [system.system for system in systems]
+    return dict(zip(names, system_labels(names), strict=True))
 
 
 def system_labels(names: Sequence[str]) -> list[str]:
@@ -303,8 +279,8 @@ def system_labels(names: Sequence[str]) -> list[str]:
 def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Names that fit beside an axis or above a column: without what all begin with up to a dot, long ones shortened.
 
-    What is left out of a long name is in its middle: the team is in front, and a number tells its systems apart. Names
-    that would become equal stay whole.
+    What is left out of a long name is in its middle: the team is in front, and a number distinguishes its systems.
+    Names that would become equal stay whole.
 
     >>> short_names(["newstest2013.fr-en.JHU.2684", "newstest2013.fr-en.online-A"])
     ['JHU.2684', 'online-A']

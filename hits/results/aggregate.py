@@ -164,7 +164,7 @@ def _decided(posterior: Mapping[Label, float]) -> Label:
 
 
 def record(key: Aggregated, method: str) -> dict[str, Any]:
-    """A key as it is written; ``rypt import judgments`` takes it for a judgment of a worker named after the method.
+    """A key as it is written; ``rypt import`` takes it for a judgment of a worker named after the method.
 
     The severity is written where the label is NO and has one.
     """

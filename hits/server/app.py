@@ -4,7 +4,7 @@
     make_app(folder)                          the WSGI application alone, for another server
 
 Everything is in the folder: ``market.db`` (see `hits.server.store`), ``market.json`` (see `hits.market.folder`), and
-``market.lock``, which ends with the server's process and holds its address.
+``market.lock``, which the serving process holds.
 """
 
 import errno
@@ -22,28 +22,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from flask import Flask, Response, render_template, request
+from flask import Flask, Response, abort, render_template, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from hits.market.folder import (
-    STORE_NAME,
-    MarketAccess,
-    SharedTerms,
-    open_access,
-    private_folder,
-    remember_terms,
-    remember_url,
-)
-from hits.server.endpoint import Endpoint
-from hits.server.endpoint import Response as EndpointResponse
+from hits.market.folder import STORE_NAME, change_access, open_access, private_folder, read_access
+from hits.server.endpoint import CONTENT_TYPE, SignedRequest, answer
 from hits.server.pages.dashboard import dashboard_routes
 from hits.server.pages.texts import PageError
 from hits.server.pages.training import quiz_routes, training_routes
 from hits.server.pages.visit import page_texts
 from hits.server.pages.worker import worker_routes
-from hits.server.security import MAX_BODY, Seals, security_headers
-from hits.server.settings import ServedMarket, ServeOptions, SharedLink
+from hits.server.security import HEADERS, MAX_BODY, MAX_FORM, Seals
+from hits.server.settings import ServedMarket, ServeOptions
 from hits.server.store import Store
 from hits.server.store.records import RefusedError
 from rypt.locked_files import lock
@@ -55,12 +46,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 THREADS = 4  # more wait for each other: Python runs one at a time, and so does the file
 CONNECTIONS = 500
-READ_AT_MOST = 4 * MAX_BODY  # a body between the two limits is read, so that its sender gets an answer
 STATIC_LIFE = 3600
 LOCK_NAME = "market.lock"
 HOST = re.compile(
     r"(?=.{1,260}$)(?:[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
+BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +66,16 @@ class MarketLinks:
     shared_url: str
 
 
-def market_links(access: MarketAccess, shared: SharedLink) -> MarketLinks:
-    """The links and keys of a market that is served at ``access.url``."""
-    base = access.url.rstrip("/")
-    return MarketLinks(
-        f"{base}/",
-        f"{base}/",
-        access.access_key,
-        access.secret_key,
-        access.dashboard_url,
-        shared.url(base, access),
-    )
-
-
 def make_app(
     folder: PathLike, now: Callable[[], int] | None = None, options: ServeOptions | None = None
 ) -> Flask:
-    """The application of a folder, which is made if it is not there; ``now`` tells the time in whole seconds."""
+    """The application of a folder, which is made if it does not exist; ``now`` gives the time in whole seconds."""
     access = open_access(folder)
     path, options = Path(folder), options or ServeOptions()
     clock = now or (lambda: int(time.time()))
     market = ServedMarket(path, Store(path / STORE_NAME), access, options, Seals(access.session_key), clock)
     app = Flask("hits.server.pages")
-    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY, MAX_FORM_MEMORY_SIZE=MAX_BODY, MAX_FORM_PARTS=2000)
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY, MAX_FORM_MEMORY_SIZE=MAX_FORM, MAX_FORM_PARTS=2000)
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["market"] = market
@@ -105,16 +83,15 @@ def make_app(
         app.register_blueprint(routes(market))
     _add_endpoint(app, market)
     _add_errors(app)
-    app.before_request(_refuse_broken_text)
+    app.before_request(_refuse_broken_form)
     app.after_request(_protect)
     app.wsgi_app = _PublicPlace(app.wsgi_app, options)  # type: ignore[method-assign]
     if options.proxy:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)  # type: ignore[method-assign]
+        app.wsgi_app = ProxyFix(app.wsgi_app)  # type: ignore[method-assign]
     return app
 
 
 def _add_endpoint(app: Flask, market: ServedMarket) -> None:
-    endpoint = Endpoint(market.store, market.access.keys)
     styles = (files("hits.batch") / "templates" / "hit.css").read_bytes()
 
     @app.get("/")
@@ -123,15 +100,15 @@ def _add_endpoint(app: Flask, market: ServedMarket) -> None:
 
     @app.post("/")
     def requester() -> Response:
-        answer: EndpointResponse
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        path, query = f"{request.script_root}/", request.query_string.decode("latin-1")
         try:
-            path, query = f"{request.script_root}/", request.query_string.decode("latin-1")
-            answer = endpoint.answer(
-                dict(request.headers), request.get_data(), market.now(), path=path, query=query
-            )
+            signed = SignedRequest(headers, request.get_data(), path, query)
         except RequestEntityTooLarge:
-            answer = endpoint.refuse_large()
-        return Response(answer.body, answer.status, dict(answer.headers))
+            fault = b'{"__type": "RequestEntityTooLargeException", "message": "expected a smaller request"}'
+            return Response(fault, 413, content_type=CONTENT_TYPE)
+        status, body, request_id = answer(market.store, market.access, signed, market.now())
+        return Response(body, status, {"x-amzn-RequestId": request_id}, content_type=CONTENT_TYPE)
 
     @app.get("/hit.css")
     def hit_css() -> Response:
@@ -151,8 +128,7 @@ def _add_errors(app: Flask) -> None:
         return page(error.status, texts["error_heading"], texts[error.name])
 
     def refused(error: RefusedError) -> tuple[str, int]:
-        texts = page_texts()
-        missing = error.code.endswith("DoesNotExist")
+        texts, missing = page_texts(), error.code.endswith("DoesNotExist")
         return page(404 if missing else 409, texts["error_heading"], texts.refusal(error.code))
 
     def failed(error: Exception) -> tuple[str, int] | HTTPException:
@@ -171,10 +147,14 @@ def _add_errors(app: Flask) -> None:
     app.register_error_handler(Exception, failed)
 
 
-def _refuse_broken_text() -> None:
-    """A form that is not UTF-8 came from no browser of ours; files, which need not be, are not taken."""
+def _refuse_broken_form() -> None:
+    """Refuse a form that is too large or not UTF-8, before it is taken apart: no browser sends one from our pages."""
+    if request.path != "/" and (request.content_length or 0) > MAX_FORM:
+        abort(413)
     try:
-        if request.mimetype == "application/x-www-form-urlencoded":
+        if request.mimetype == "application/x-www-form-urlencoded" and request.path != "/":
+            if BROKEN_ESCAPE.search(request.get_data()):
+                raise PageError(400, "error_form")
             unquote_to_bytes(request.get_data()).decode("utf-8")
         elif request.mimetype == "multipart/form-data":
             request.get_data().decode("utf-8")
@@ -183,8 +163,8 @@ def _refuse_broken_text() -> None:
 
 
 def _protect(response: Response) -> Response:
-    """Security headers on everything; only the files that all may see may be kept by browsers."""
-    for name, value in security_headers().items():
+    """Security headers on everything; browsers may cache only what everybody may see."""
+    for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint in ("static", "hit_css") and response.status_code in (200, 304):
         response.headers["Cache-Control"] = f"public, max-age={STATIC_LIFE}"
@@ -206,7 +186,7 @@ class _PublicPlace:
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
         if not HOST.fullmatch(environ.get("HTTP_HOST", "localhost")):
-            headers = [*security_headers().items(), ("Content-Type", "text/plain; charset=utf-8")]
+            headers = [*HEADERS.items(), ("Content-Type", "text/plain; charset=utf-8")]
             start_response("400 Bad Request", headers)
             return [b"expected a host name in the header Host\n"]
         if self.scheme:
@@ -227,89 +207,77 @@ def serve(
     options: ServeOptions | None = None,
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
+    from waitress import create_server
+
     options = options or ServeOptions()
-    with only_server(folder) as announce:
+    with only_server(folder):
         app = make_app(folder, options=options)
         market: ServedMarket = app.extensions["market"]
-
-        def listening(url: str) -> None:
-            access, shared = remember_url(market.folder, market.access, url), options.shared
-            code = shared.completion_code or access.completion_code
-            remember_terms(market.folder, SharedTerms(shared.parameters[0], shared.hits, code))
-            announce(url)
-            ready(market_links(access, shared))
-
         try:
+            market.store.file.check()
             with _signals_as_interrupts():
-                _run(app, host, port, listening)
+                server = create_server(
+                    app,
+                    host=host,
+                    port=port,
+                    threads=THREADS,
+                    connection_limit=CONNECTIONS,
+                    channel_timeout=60,
+                    max_request_body_size=MAX_BODY,
+                    clear_untrusted_proxy_headers=not options.proxy,
+                    ident="rypt",
+                )
+                try:
+                    ready(
+                        _remember(market, options.public_url or f"http://{_url_host(host)}:{_port(server)}/")
+                    )
+                    server.run()
+                finally:
+                    server.close()
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            advice = "; --port 0 takes a free port, or name another" if taken else ""
+            raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
         except KeyboardInterrupt:
             log.info("stopped before the first request")
         finally:
             market.store.close()
 
 
-@contextmanager
-def only_server(folder: PathLike) -> Iterator[Callable[[str], None]]:
-    """Hold a folder's lock, or raise `RyptError` with the URL of the server that does.
+def _remember(market: ServedMarket, url: str) -> MarketLinks:
+    """Record how the market is served, for other processes; the links and keys."""
+    options = market.options
+    access = change_access(
+        market.folder,
+        url=url,
+        parameter=options.parameters[0],
+        hits_each=options.hits_each,
+        completion_code=market.completion_code,
+    )
+    place, shared = f"{access.base}/", options.shared_url(access.base, access)
+    return MarketLinks(place, place, access.access_key, access.secret_key, access.dashboard_url, shared)
 
-    Call what it yields with our own URL, once it is known.
-    """
+
+@contextmanager
+def only_server(folder: PathLike) -> Iterator[None]:
+    """Hold a folder's lock, or raise `RyptError` with the URL of the server that does."""
     path = Path(folder) / LOCK_NAME
     try:
         private_folder(path.parent)
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise RyptError(f"{path}: {error.strerror or error}") from None
-
-    def announce(url: str) -> None:
-        os.ftruncate(file, 0)
-        os.lseek(file, 0, os.SEEK_SET)
-        os.write(file, url.encode())
-
     try:
         if not lock(file):
-            try:
-                url = path.read_text(encoding="utf-8").strip()
-            except OSError:  # Windows does not let others read a locked file
-                url = ""
-            where = f" at {url}" if url else ", or just starting"
-            raise RyptError(f"{folder}: this market is served already{where}")
-        announce("")
-        yield announce
+            url = read_access(folder).url
+            raise RyptError(f"{folder}: this market is served already{f' at {url}' if url else ''}")
+        yield
     finally:
         os.close(file)
 
 
-def _run(app: Flask, host: str, port: int, listening: Callable[[str], None]) -> None:
-    """Serve an application until the process is told to stop; ``listening`` is called with its URL."""
-    from waitress import create_server
-
-    options: ServeOptions = app.extensions["market"].options
-    try:
-        server = create_server(
-            app,
-            host=host,
-            port=port,
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            channel_timeout=60,
-            max_request_body_size=READ_AT_MOST,
-            clear_untrusted_proxy_headers=not options.proxy,
-            ident="rypt",
-        )
-    except OSError as error:
-        taken = error.errno == errno.EADDRINUSE
-        advice = "; --port 0 takes a free port, or name another" if taken else ""
-        raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
-    try:
-        listening(options.public_url or f"http://{_url_host(host)}:{_port(server)}/")
-        server.run()
-    finally:
-        server.close()
-
-
 def _url_host(host: str) -> str:
-    """A host as it stands in a URL; "any address" is reached at this machine's own."""
+    """A host as it is written in a URL; "any address" is reached at this machine's own."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
     return f"[{host}]" if ":" in host else host
 

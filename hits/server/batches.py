@@ -4,14 +4,12 @@
 moved or removed.
 """
 
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from hits.batch.folder import BATCH_TOML, TRAINING_CSV, read_batch
-from hits.market.folder import BATCH_FILES, BATCHES, kept_batches
-from hits.payment import price
+from hits.batch.folder import BATCH_CSV, BATCH_TOML, TEMPLATE, TRAINING_CSV, read_batch
+from hits.market.folder import BATCHES, kept_batches
+from hits.payment import Price, price
 from hits.records import Batch
 from rypt.text import RyptError
 
@@ -23,7 +21,7 @@ def _read(folder: Path, changed: tuple[int, ...]) -> Batch:
 
 def read_copy(folder: Path) -> Batch:
     """The batch in a folder; read again only when a file of it has changed."""
-    files = [folder / name for name in (*BATCH_FILES, TRAINING_CSV)]
+    files = [folder / name for name in (TEMPLATE, BATCH_CSV, BATCH_TOML, TRAINING_CSV)]
     return _read(folder, tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files))
 
 
@@ -44,20 +42,10 @@ def market_language(market: Path) -> str:
         return ""
 
 
-class WaitingBatch(NamedTuple):
-    """A batch folder of which hits are missing on the market, and its price."""
-
-    folder: Path
-    title: str
-    hits: int
-    assignments: int
-    cost: Decimal
-
-
-def waiting_batches(market: Path, published: dict[str, int]) -> list[WaitingBatch]:
+def waiting_batches(market: Path, published: dict[str, int]) -> list[tuple[Path, str, Price]]:
     """The batches beside the market's folder, or in a folder ``batches`` beside it, that are not published as a whole.
 
-    ``published`` counts the items of each batch that are.
+    ``published`` counts the published items of each batch.
     """
     place = market.resolve().parent
     waiting = []
@@ -67,7 +55,5 @@ def waiting_batches(market: Path, published: dict[str, int]) -> list[WaitingBatc
         except (RyptError, OSError):
             continue
         if published.get(batch.settings.id, 0) < len(batch.items):
-            cost = price(batch)
-            row = (path.parent, batch.settings.title, cost.hits, cost.assignments, cost.total)
-            waiting.append(WaitingBatch(*row))
+            waiting.append((path.parent, batch.settings.title, price(batch)))
     return waiting

@@ -4,20 +4,18 @@ An operation takes the checked members of a request and returns those of the ans
 protocol has no member for. Members are checked here where a wrong one would harm the market.
 """
 
-import base64
-import binascii
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from hits.batch.question_xml import XmlError, answers_xml
 from hits.qualifications import LOCALE
 from hits.server.question import check_question
 from hits.server.store import Store
-from hits.server.store.qualifications import COMPARATORS, SYSTEM_TYPES, score_test
+from hits.server.store.qualifications import COMPARATORS, score_test
 from hits.server.store.records import DAY, Record, RefusedError, Request, invalid
 from hits.server.store.work import FINISHED
 
@@ -48,17 +46,11 @@ RANGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What an operation is given."""
-
+class Call(NamedTuple):
     store: Store
     operation: str
     request: Request
     now: int
-
-    def __getitem__(self, name: str) -> Any:
-        return self.request[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.request.get(name, default)
@@ -70,12 +62,10 @@ Operation = Callable[[Call], Mapping[str, Any] | None]
 def check(request: Request) -> None:
     """Refuse texts that are empty or too long, numbers out of range and amounts that are no money."""
     for name, value in request.items():
-        if (
-            name in SIZES
-            and not (value.strip() and len(value) <= SIZES[name])
-            and (value or name != "Keywords")
-        ):
-            raise invalid(name, f"expected 1 to {SIZES[name]:,} characters, got {len(value):,}")
+        if name in SIZES and not (value.strip() or name == "Keywords"):
+            raise invalid(name, "expected a text")
+        if name in SIZES and len(value) > SIZES[name]:
+            raise invalid(name, f"expected at most {SIZES[name]:,} characters, got {len(value):,}")
         if name in RANGES and not RANGES[name][0] <= value <= RANGES[name][1]:
             low, high = RANGES[name]
             raise invalid(name, f"expected a number from {low:,} to {high:,}, got {value:,}")
@@ -89,71 +79,63 @@ def page(call: Call, member: str, fetch: Callable[..., Sequence[Record]]) -> dic
     The token holds a number, not a count of records, so nothing is missed or seen twice when records come or go
     while a requester turns the pages.
     """
-    size = call.get("MaxResults", PAGE_SIZE)
-    records = fetch(after=_read_token(call), limit=size + 1)
+    size, after = call.get("MaxResults", PAGE_SIZE), 0
+    if (token := call.get("NextToken")) is not None:
+        match = re.fullmatch(rf"{call.operation}:([0-9]{{1,18}})", token)
+        if match is None:
+            raise invalid("NextToken", "expected a token from an earlier page of the same list")
+        after = int(match[1])
+    records = fetch(after=after, limit=size + 1)
     answer: dict[str, Any] = {"NumResults": min(size, len(records)), member: records[:size]}
     if len(records) > size:
-        token = f"{call.operation}:{records[size - 1]['number']}"
-        answer["NextToken"] = base64.urlsafe_b64encode(token.encode()).decode()
+        answer["NextToken"] = f"{call.operation}:{records[size - 1]['number']}"
     return answer
 
 
-def _read_token(call: Call) -> int:
-    token = call.get("NextToken")
-    if token is None:
-        return 0
-    try:
-        text = base64.b64decode(token.encode("ascii"), b"-_", validate=True).decode("ascii")
-    except (binascii.Error, ValueError):
-        text = ""
-    operation, _, number = text.partition(":")
-    if operation != call.operation or not number.isdigit() or len(number) > 18:
-        raise invalid("NextToken", "expected a token from an earlier page of the same list")
-    return int(number)
-
-
 def hit_type(call: Call) -> Request:
-    """A request with checked QualificationRequirements."""
     rules = [_requirement(call, rule) for rule in call.get("QualificationRequirements", ())]
     return {**call.request, "QualificationRequirements": rules}
 
 
 def _requirement(call: Call, rule: Record) -> Record:
-    """A requirement whose values fit its comparator and its type."""
     where, kind, comparator = "QualificationRequirements", rule["QualificationTypeId"], rule["Comparator"]
     if call.store.qualifications.find_type(kind)["QualificationTypeStatus"] != "Active":
         raise RefusedError("InvalidQualificationTypeState", f"The QualificationType {kind} is Inactive.")
-    valueless, sets = comparator in ("Exists", "DoesNotExist"), comparator in ("In", "NotIn")
-    if not (valueless or sets or comparator in COMPARATORS):
-        raise invalid(where, f"unknown Comparator {comparator[:100]!r}")
     wanted, other = ("LocaleValues", "IntegerValues") if kind == LOCALE else ("IntegerValues", "LocaleValues")
     values = rule.get(wanted, ())
-    if rule.get(other):
-        raise invalid(where, f"expected {wanted} for the qualification {kind}")
-    if kind == LOCALE and comparator.startswith(("Less", "Greater")):
-        raise invalid(where, f"countries cannot be compared by {comparator}")
     if kind == LOCALE and any("Subdivision" in place for place in values):
         raise invalid(where, "this market knows the countries of workers, and no Subdivision of them")
-    if valueless if values else not valueless:
-        raise invalid(where, f"expected {'no ' if valueless else ''}{wanted} for {comparator}")
-    if len(values) > 1 and not sets:
-        raise invalid(where, f"expected one value for {comparator}, got {len(values)}")
+    if comparator in ("Exists", "DoesNotExist"):
+        fits = not values
+    elif comparator in ("In", "NotIn"):
+        fits = len(values) > 0
+    else:
+        compares = kind != LOCALE or comparator in ("EqualTo", "NotEqualTo")
+        fits = comparator in COMPARATORS and compares and len(values) == 1
+    if not fits or rule.get(other):
+        message = f"unknown, or not with these values for {kind}, which has {wanted}"
+        raise invalid(where, f"Comparator {comparator[:100]!r}: {message}")
     return {"ActionsGuarded": "Accept", "RequiredToPreview": False} | rule
 
 
 def question(call: Call) -> Request:
-    """A request for a hit, with a question that can be shown."""
     if "Question" not in call.request:
         raise invalid("Question", "expected a question; layouts of the requester web site do not exist here")
-    try:
-        check_question(call["Question"])
-    except XmlError as error:
-        raise RefusedError("XMLParseError", f"There was an error parsing the Question: {error}") from None
+    with _xml_errors("Question"):
+        check_question(call.request["Question"])
     return call.request
 
 
+@contextmanager
+def _xml_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except XmlError as error:
+        raise RefusedError("XMLParseError", f"There was an error parsing the {what}: {error}") from None
+
+
 def update_expiration(call: Call) -> None:
-    end = call["ExpireAt"]
+    end = call.request["ExpireAt"]
     try:
         if isinstance(end, str):
             moment = datetime.fromisoformat(end)
@@ -163,7 +145,7 @@ def update_expiration(call: Call) -> None:
         raise invalid("ExpireAt", f"expected a time, got {end!r:.100}") from None
     if seconds > call.now + YEAR:
         raise invalid("ExpireAt", "expected a time within a year from now")
-    call.store.hits.set_expiration(call["HITId"], max(seconds, 0), call.now)
+    call.store.hits.set_expiration(call.request["HITId"], max(seconds, 0), call.now)
 
 
 def _answered(assignment: Record) -> Record:
@@ -171,7 +153,7 @@ def _answered(assignment: Record) -> Record:
 
 
 def get_assignment(call: Call) -> Mapping[str, Any]:
-    assignment, hit = call.store.work.find(call["AssignmentId"], call.now)
+    assignment, hit = call.store.work.find(call.request["AssignmentId"], call.now)
     if assignment["AssignmentStatus"] not in FINISHED:
         message = (
             f"The assignment {assignment['AssignmentId']} is {assignment['AssignmentStatus']}: no results."
@@ -181,7 +163,7 @@ def get_assignment(call: Call) -> Mapping[str, Any]:
 
 
 def list_assignments(call: Call) -> Mapping[str, Any]:
-    hit = call.store.hits.find(call["HITId"], call.now)["HITId"]
+    hit = call.store.hits.find(call.request["HITId"], call.now)["HITId"]
     statuses = set(call.get("AssignmentStatuses") or FINISHED) & set(FINISHED)
 
     answer = page(call, "Assignments", partial(call.store.work.all, call.now, hit=hit, statuses=statuses))
@@ -189,7 +171,7 @@ def list_assignments(call: Call) -> Mapping[str, Any]:
 
 
 def send_bonus(call: Call) -> None:
-    if float(call["BonusAmount"]) == 0:
+    if float(call.request["BonusAmount"]) == 0:
         raise invalid("BonusAmount", "expected at least one cent")
     call.store.work.pay_bonus(call.request, call.now)
 
@@ -211,44 +193,35 @@ def create_qualification_type(call: Call) -> Mapping[str, Any]:
     test = [call.get(name) for name in ("Test", "AnswerKey", "TestDurationInSeconds")]
     if any(part is None for part in test) and any(part is not None for part in test):
         raise invalid("Test", "expected Test, AnswerKey and TestDurationInSeconds together")
-    if call["QualificationTypeStatus"] not in ("Active", "Inactive"):
+    if call.request["QualificationTypeStatus"] not in ("Active", "Inactive"):
         raise invalid("QualificationTypeStatus", "expected Active or Inactive")
     if call.get("Test"):
         if call.get("AutoGranted"):
             raise invalid("AutoGranted", "a qualification with a Test cannot be granted without it")
-        try:
-            check_question(call["Test"], form=True)
-            score_test(call["AnswerKey"], {})
-        except XmlError as error:
-            message = f"There was an error parsing the Test or its AnswerKey: {error}"
-            raise RefusedError("XMLParseError", message) from None
+        with _xml_errors("Test or its AnswerKey"):
+            check_question(call.request["Test"], form=True)
+            score_test(call.request["AnswerKey"], {})
     return {"QualificationType": call.store.qualifications.create_type(call.request, call.now)}
 
 
 def list_qualification_types(call: Call) -> Mapping[str, Any]:
-    """The requester's types and, unless only those or only requestable ones are wanted, the market's behind them."""
-    query = call.get("Query", "")
-    kinds = call.store.qualifications.types(query)
-    if call["MustBeRequestable"]:
-        kinds = [kind for kind in kinds if kind["IsRequestable"]]
-    elif not call.get("MustBeOwnedByCaller", False):
-        last = max((kind["number"] for kind in kinds), default=0)
-        ours = [kind for kind in SYSTEM_TYPES.values() if query.lower() in kind["Name"].lower()]
-        kinds += [kind | {"number": last + place} for place, kind in enumerate(ours, start=1)]
-
-    def fetch(after: int, limit: int) -> list[Record]:
-        return [kind for kind in kinds if kind["number"] > after][:limit]
-
+    """The requester's own types, or the requestable ones of these."""
+    fetch = partial(
+        call.store.qualifications.types, call.get("Query", ""), requestable=call.request["MustBeRequestable"]
+    )
     return page(call, "QualificationTypes", fetch)
 
 
 OPERATIONS: Mapping[str, Operation] = {
     "ApproveAssignment": lambda c: c.store.work.approve(
-        c["AssignmentId"], c.get("RequesterFeedback"), c.now, override=c.get("OverrideRejection", False)
+        c.request["AssignmentId"],
+        c.get("RequesterFeedback"),
+        c.now,
+        override=c.get("OverrideRejection", False),
     ),
     "AssociateQualificationWithWorker": lambda c: c.store.qualifications.give(
-        c["QualificationTypeId"],
-        c["WorkerId"],
+        c.request["QualificationTypeId"],
+        c.request["WorkerId"],
         c.get("IntegerValue", 1),
         c.now,
         notify=c.get("SendNotification", True),
@@ -258,17 +231,17 @@ OPERATIONS: Mapping[str, Operation] = {
     "CreateHITType": lambda c: {"HITTypeId": c.store.hits.create_type(hit_type(c), c.now)},
     "CreateHITWithHITType": lambda c: {"HIT": c.store.hits.create(question(c), c.now)},
     "CreateQualificationType": create_qualification_type,
-    "CreateWorkerBlock": lambda c: c.store.people.block(c["WorkerId"], c["Reason"], c.now),
-    "DeleteHIT": lambda c: c.store.hits.delete(c["HITId"], c.now),
-    "DeleteWorkerBlock": lambda c: c.store.people.unblock(c["WorkerId"], c.now),
+    "CreateWorkerBlock": lambda c: c.store.people.block(c.request["WorkerId"], c.request["Reason"], c.now),
+    "DeleteHIT": lambda c: c.store.hits.delete(c.request["HITId"], c.now),
+    "DeleteWorkerBlock": lambda c: c.store.people.unblock(c.request["WorkerId"], c.now),
     "DisassociateQualificationFromWorker": lambda c: c.store.qualifications.take_back(
-        c["QualificationTypeId"], c["WorkerId"], c.get("Reason"), c.now
+        c.request["QualificationTypeId"], c.request["WorkerId"], c.get("Reason"), c.now
     ),
     "GetAccountBalance": lambda c: {"AvailableBalance": "10000.00"},  # as in the sandbox: no money moves here
     "GetAssignment": get_assignment,
-    "GetHIT": lambda c: {"HIT": c.store.hits.find(c["HITId"], c.now)},
+    "GetHIT": lambda c: {"HIT": c.store.hits.find(c.request["HITId"], c.now)},
     "GetQualificationType": lambda c: {
-        "QualificationType": c.store.qualifications.find_type(c["QualificationTypeId"])
+        "QualificationType": c.store.qualifications.find_type(c.request["QualificationTypeId"])
     },
     "ListAssignmentsForHIT": list_assignments,
     "ListBonusPayments": list_bonus_payments,
@@ -282,16 +255,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "ListWorkerBlocks": lambda c: page(c, "WorkerBlocks", c.store.people.blocks),
     "NotifyWorkers": lambda c: {
         "NotifyWorkersFailureStatuses": c.store.people.notify(
-            c["WorkerIds"], c["Subject"], c["MessageText"], c.now
+            c.request["WorkerIds"], c.request["Subject"], c.request["MessageText"], c.now
         )
     },
-    "RejectAssignment": lambda c: c.store.work.reject(c["AssignmentId"], c["RequesterFeedback"], c.now),
+    "RejectAssignment": lambda c: c.store.work.reject(
+        c.request["AssignmentId"], c.request["RequesterFeedback"], c.now
+    ),
     "SendBonus": send_bonus,
     "UpdateExpirationForHIT": update_expiration,
 }
-
-
-def perform(call: Call) -> Mapping[str, Any]:
-    """Check the members of a request, then do what its operation does."""
-    check(call.request)
-    return OPERATIONS[call.operation](call) or {}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,21 +15,30 @@ PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of Co
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLink:
-    """How people of a recruiting service come in through one link for all, and how they leave.
+class ServeOptions:
+    """How a market is served, and how people of a recruiting service come in through one link for all.
 
-    The first of ``parameters`` in the link's query string holds the service's id of the person. After ``hits`` hits
-    (0: when there are none left) the page shows the completion code and, with a ``completion_url``, a link back;
-    ``{code}`` in it becomes the code. Names that simulated workers have are refused, but with ``simulated``.
+    ``public_url`` is how others reach the market when that is not host and port: its path, if it has one, is the prefix
+    of all pages. ``proxy`` trusts the X-Forwarded headers of one reverse proxy. The first of ``parameters`` in the
+    shared link's query string holds the service's id of the person. After ``hits_each`` hits (0: when there are none
+    left) the page shows the completion code and, with a ``completion_url``, a link back; ``{code}`` in it becomes the
+    code. Names that simulated workers have are refused, but with ``simulated``. The dashboard excludes workers from the
+    judgments of ``campaign``.
     """
 
+    public_url: str = ""
+    proxy: bool = False
     parameters: tuple[str, ...] = PARAMETERS
-    hits: int = 0
+    hits_each: int = 0
     completion_code: str = ""
     completion_url: str = ""
     simulated: bool = False
+    campaign: Path | None = None
 
     def __post_init__(self) -> None:
+        parts = urlsplit(self.public_url)
+        if self.public_url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.query):
+            raise RyptError(f"expected an http or https URL, got {self.public_url!r}")
         if self.completion_url and urlsplit(self.completion_url).scheme not in ("http", "https"):
             raise RyptError(f"expected an http or https completion URL, got {self.completion_url!r}")
         if not self.parameters or not all(
@@ -37,44 +46,25 @@ class SharedLink:
         ):
             raise RyptError("expected names of letters and digits as query parameters of the shared link")
         if self.completion_code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.completion_code):
-            raise RyptError(
-                f"expected a completion code of letters and digits, got {self.completion_code[:100]!r}"
-            )
-        if self.hits < 0:
-            raise RyptError(f"the number of hits per session must be at least 0, got {self.hits}")
-
-    def url(self, base: str, access: MarketAccess) -> str:
-        """The link of a market, with a place for the recruiting service's id as Prolific writes it, or named."""
-        name = self.parameters[0]
-        place = f"{{{{%{name}%}}}}" if name in PARAMETERS else "PARTICIPANT"
-        return f"{base.rstrip('/')}/join/{access.join_key}?{name}={place}"
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """How a market is served.
-
-    ``public_url`` is how others reach it when that is not host and port: its path, if it has one, is the prefix of all
-    pages. ``proxy`` trusts the X-Forwarded headers of one reverse proxy. ``batches`` are batch folders whose controls
-    the dashboard uses, beside those in ``FOLDER/batches``. The dashboard excludes workers from the judgments of
-    ``campaign``.
-    """
-
-    public_url: str = ""
-    proxy: bool = False
-    batches: tuple[Path, ...] = ()
-    shared: SharedLink = SharedLink()
-    campaign: Path | None = None
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.public_url)
-        if self.public_url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.query):
-            raise RyptError(f"expected an http or https URL, got {self.public_url!r}")
+            code = self.completion_code[:100]
+            raise RyptError(f"expected a completion code of letters and digits, got {code!r}")
+        if self.hits_each < 0:
+            raise RyptError(f"the number of hits per session must be at least 0, got {self.hits_each}")
 
     @property
     def prefix(self) -> str:
         """The path under which all pages are, without a slash at its end."""
         return urlsplit(self.public_url).path.rstrip("/")
+
+    @property
+    def shares_link(self) -> bool:
+        return replace(self, public_url="", proxy=False, campaign=None) != ServeOptions()
+
+    def shared_url(self, base: str, access: MarketAccess) -> str:
+        """The shared link, with a place for the recruiting service's id as Prolific writes it, or named."""
+        name = self.parameters[0]
+        place = f"{{{{%{name}%}}}}" if name in PARAMETERS else "PARTICIPANT"
+        return f"{base}/join/{access.join_key}?{name}={place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +77,7 @@ class ServedMarket:
     options: ServeOptions
     seals: Seals
     now: Callable[[], int]
+
+    @property
+    def completion_code(self) -> str:
+        return self.options.completion_code or self.access.completion_code

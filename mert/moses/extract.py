@@ -1,70 +1,41 @@
 """What Moses' ``extractor`` does: an n-best list and references become files of features and of statistics."""
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
 from mert.lists import NBest, read_lists
-from mert.moses.files import FeatureBlock, ScoreBlock, write_features, write_scores
+from mert.moses.files import Block, Pair, Pairs, as_float32, iterate_pairs, merge_pairs
 from mert.moses.metrics import FileMetric
-from mert.moses.pairs import Pair, Pairs, merge_pairs, read_pairs
-from rypt.arrays import Floats, Ints
-from rypt.text import FormatError, InputError, PathLike, RyptError
+from rypt.arrays import Ints
+from rypt.text import PathLike, RyptError
 from rypt.texts.references import References, read_references
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """Which files are read and written, and how; ``duplicates`` are kept where wanted."""
-
-    nbest: Sequence[PathLike]
-    references: Sequence[PathLike]
-    features: PathLike
-    scores: PathLike
-    previous_features: Sequence[PathLike] = ()
-    previous_scores: Sequence[PathLike] = ()
-    binary: bool = False
-    duplicates: bool = False
-
-
-def extract(order: Extraction, metric: FileMetric) -> Pairs:
-    """Read lists, count their statistics, put them behind those of earlier files, and write both files, or neither."""
-    if not order.nbest and not order.previous_features and not order.previous_scores:
+def extract(
+    nbest: Sequence[PathLike],
+    references: Sequence[PathLike],
+    metric: FileMetric,
+    *,
+    earlier: tuple[Sequence[PathLike], Sequence[PathLike]] = ((), ()),
+    duplicates: bool = False,
+) -> Pairs:
+    """The features and statistics of lists, behind those of ``earlier`` files of features and of statistics."""
+    if not nbest and not any(earlier):
         raise RyptError(
             "expected a list (--nbest) or earlier files (--prev-ffile, --prev-scfile), found neither"
         )
-    earlier = read_pairs(order.previous_features, order.previous_scores)
-    if order.nbest:
-        references = read_references(order.references) if order.references else None
-        lists = read_lists(order.nbest)
-        check_references(lists, references)
-        stats = metric.measure(references, lists.candidates)
-        pairs = _merged(earlier, list_pairs(lists, stats, metric.name), order)
-    else:
-        pairs = merge_pairs(earlier, duplicates=order.duplicates)
-    if not pairs.segments:
-        raise RyptError("expected candidates, found none")
-    if (pairs.metric, pairs.stats.shape[1]) != (metric.name, metric.columns):
-        columns = f"{pairs.stats.shape[1]} statistics of {pairs.metric}"
-        raise RyptError(
-            f"expected {metric.columns} statistics of {metric.name} in the earlier files, found {columns}"
-        )
-    write_both(order, pairs)
-    return pairs
-
-
-def _merged(earlier: Iterator[Pair], new: Iterator[Pair], order: Extraction) -> Pairs:
-    before = list(earlier)
-    try:
-        return merge_pairs(chain(before, new), duplicates=order.duplicates)
-    except FormatError as error:
-        raise InputError(order.nbest[0], None, f"the list does not fit the earlier files: {error}") from None
+    pairs = iterate_pairs(*earlier)
+    if nbest:
+        texts = read_references(references) if references else None
+        lists = read_lists(nbest)
+        check_references(lists, texts)
+        stats = metric.measure(texts, lists.candidates)
+        pairs = chain(pairs, _list_pairs(str(nbest[0]), lists, stats, metric.name))
+    merged = merge_pairs(pairs, duplicates=duplicates)
+    check_metric(merged, metric)
+    return merged
 
 
 def check_references(lists: NBest, references: References | None) -> None:
@@ -73,27 +44,25 @@ def check_references(lists: NBest, references: References | None) -> None:
         lists.check_segments(len(references), ", ".join(map(str, references.paths)))
 
 
-def list_pairs(lists: NBest, stats: Ints, metric: str) -> Iterator[Pair]:
-    """Blocks of each segment."""
+def check_metric(pairs: Pairs, metric: FileMetric) -> None:
+    """Refuse files of another metric."""
+    columns = pairs.stats.shape[1]
+    if (pairs.metric, columns) != (metric.name, metric.columns):
+        expected = f"expected {metric.columns} statistics of {metric.name}, as --sctype says"
+        raise RyptError(f"{expected}, found {columns} of {pairs.metric}")
+
+
+def _list_pairs(path: str, lists: NBest, stats: Ints, metric: str) -> Iterator[Pair]:
     names = moses_names(lists.names)
+    features = as_float32(lists.features).astype(float)
     for number, segment in enumerate(lists.segments):
-        rows = range(int(lists.offsets[number]), int(lists.offsets[number + 1]))
-        values = _single(lists.features[rows.start : rows.stop])
-        sparse = None if lists.sparse is None else [_single_sparse(lists.sparse.of(i)) for i in rows]
-        yield (
-            FeatureBlock(segment, names, values, sparse),
-            ScoreBlock(segment, metric, stats[rows.start : rows.stop]),
-        )
+        a, b = int(lists.offsets[number]), int(lists.offsets[number + 1])
+        sparse = None if lists.sparse is None else [_single(lists.sparse.of(i)) for i in range(a, b)]
+        yield Pair(path, Block(segment, names, features[a:b], sparse), Block(segment, (metric,), stats[a:b]))
 
 
-def _single(values: Floats) -> Floats:
-    """Numbers as the files hold them; one that is too large stays, to be refused."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32).astype(np.float64)
-
-
-def _single_sparse(row: dict[str, float]) -> dict[str, float]:
-    return dict(zip(row, _single(np.array(list(row.values()))).tolist(), strict=True))
+def _single(row: dict[str, float]) -> dict[str, float]:
+    return dict(zip(row, as_float32(np.array(list(row.values()))).tolist(), strict=True))
 
 
 def moses_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -113,27 +82,3 @@ def moses_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(renamed)) < len(renamed):
         raise RyptError(f"two features would have one name in {' '.join(renamed)}: rename one")
     return renamed
-
-
-def write_both(order: Extraction, pairs: Pairs) -> None:
-    """Write both files beside their places and move them there when both are whole."""
-    jobs: list[tuple[PathLike, Callable[[Path], None]]] = [
-        (order.features, lambda path: write_features(path, pairs.feature_blocks(), binary=order.binary)),
-        (order.scores, lambda path: write_scores(path, pairs.score_blocks(), binary=order.binary)),
-    ]
-    with ExitStack() as stack:
-        done = []
-        for target, write in jobs:
-            real = Path(target).resolve()
-            if real.exists() and not real.is_file():
-                raise InputError(target, None, "expected a place for a file, found something else")
-            try:
-                folder = stack.enter_context(
-                    tempfile.TemporaryDirectory(prefix=f".{real.name}.", dir=real.parent)
-                )
-            except OSError as error:
-                raise InputError(target, None, error.strerror or str(error)) from None
-            write(Path(folder) / real.name)
-            done.append((Path(folder) / real.name, real))
-        for made, real in done:
-            os.replace(made, real)

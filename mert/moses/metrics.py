@@ -50,6 +50,10 @@ class FileMetric:
         """The statistics, with references."""
         raise TypeError("each metric has its own")
 
+    def stats(self, candidates: Sequence[Candidate]) -> Ints:
+        """The statistics of candidates, where no references are needed."""
+        return self.measure(None, candidates)
+
     def score(self, sums: Ints) -> Floats:
         """The score of each row, higher is better."""
         raise TypeError("each metric has its own")
@@ -145,7 +149,7 @@ class ChrfFile(FileMetric):
 
 
 class RyptFile(FileMetric):
-    """RYPT with the judgments of ``campaign:FOLDER``, or of another database, ``db:FILE``: the model's integers."""
+    """RYPT with the judgments of ``campaign:FOLDER``: the model's integers."""
 
     name = "RYPT"
     needs_references = False
@@ -153,7 +157,7 @@ class RyptFile(FileMetric):
     def __init__(self, options: Options) -> None:
         options.flag("case", True)  # the database's business
         campaign = options.text("campaign", None)
-        choices = {name: options.text(name, None) for name in ("model", "unknown", "ties", "db")}
+        choices = {name: options.text(name, None) for name in ("model", "unknown", "ties")}
         if campaign is None:
             raise RyptError("the metric RYPT needs campaign:FOLDER in --scconfig")
         from rypt.metrics.campaign_rypt import make_rypt

@@ -13,7 +13,7 @@ from pathlib import Path
 from rypt.text import InputError, PathLike, RyptError
 
 PROGRAMS = ("extractor", "mert", "pro", "kbmira", "evaluator")
-MODULE = "mert.cli.moses"
+MODULE = "mert.moses.programs"
 
 
 def script(program: str, python: PathLike) -> str:

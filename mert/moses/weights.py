@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rypt.arrays import Floats
-from rypt.text import FormatError, InputError, PathLike, RyptError, open_output, read_lines
+from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
 from rypt.texts.features import finite
 
 UNTUNABLE = {"UNTUNEABLE", "UNTUNEABLECOMPONENT"}  # Moses' words for what has no weight
@@ -31,34 +31,30 @@ def read_starts(paths: Sequence[PathLike], size: int | None = None) -> Starts:
     ``mert --ifile a,b`` gets the starting points of earlier iterations so ("historic bests"). Other files may have the
     lines of low and high too, which count nothing. ``size`` is the number of features, as of ``mert -d``.
     """
-    points: list[Floats] = []
-    low = high = np.zeros(0)
-    for path in paths:
-        rows = _read_rows(path, size)
-        size = len(rows[0])
-        if not points:
-            if len(rows) != 3:
-                raise InputError(path, None, f"expected three lines (start, low, high), found {len(rows)}")
-            low, high = np.minimum(rows[1], rows[2]), np.maximum(rows[1], rows[2])
-        elif len(rows) not in (1, 3):
-            raise InputError(path, None, f"expected one line or three (start, low, high), found {len(rows)}")
-        points.append(rows[0])
-    if not points:
+    if not paths:
         raise RyptError("expected a file with a starting point, found none")
-    return Starts(np.array(points), low, high)
+    files = [(path, read_rows(path, size)) for path in paths]
+    size = len(files[0][1][0])
+    for path, rows in files:
+        first = path == paths[0]
+        if len(rows) not in ((3,) if first else (1, 3)):
+            expected = "three lines" if first else "one line or three"
+            raise InputError(path, None, f"expected {expected} (start, low, high), found {len(rows)}")
+        if len(rows[0]) != size:
+            raise InputError(path, 1, f"expected {size} weights, found {len(rows[0])}")
+    box = np.sort(files[0][1][1:], axis=0)
+    return Starts(np.array([rows[0] for _, rows in files]), box[0], box[1])
 
 
-def _read_rows(path: PathLike, size: int | None) -> list[Floats]:
-    """Lines of numbers, as many in each."""
+def read_rows(path: PathLike, size: int | None = None) -> list[Floats]:
+    """The lines of ``weights.txt`` or ``init.opt``, with the same count of weights in each."""
     rows: list[Floats] = []
     for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        values = _numbers(path, number, line.split())
-        size = len(values) if size is None else size
-        if len(values) != size:
-            raise InputError(path, number, f"expected {size} weights, found {len(values)}")
-        rows.append(np.array(values))
+        if line.strip():
+            rows.append(np.array(_numbers(path, number, line.split())))
+            size = len(rows[0]) if size is None else size
+            if len(rows[-1]) != size:
+                raise InputError(path, number, f"expected {size} weights, found {len(rows[-1])}")
     if not rows:
         raise InputError(path, None, "expected a line of weights, found none")
     return rows
@@ -66,15 +62,11 @@ def _read_rows(path: PathLike, size: int | None) -> list[Floats]:
 
 def _numbers(path: PathLike, number: int, words: Sequence[str]) -> list[float]:
     try:
-        return [_number(word) for word in words]
+        if any("_" in word for word in words):  # Python would read 1_0 as 10
+            raise FormatError(f"expected finite numbers, found {' '.join(words)[:40]!r}")
+        return [finite(word) for word in words]
     except FormatError as error:
         raise InputError(path, number, str(error)) from None
-
-
-def _number(word: str) -> float:
-    if "_" in word:  # Python would read 1_0 as 10
-        raise FormatError(f"expected a finite number, found {word!r}")
-    return finite(word)
 
 
 def format_weights(weights: Floats) -> str:
@@ -97,20 +89,6 @@ def format_best_point(weights: Floats, score: float) -> str:
     return f"Best point: {format_weights(weights)}  => {score:.6f}"
 
 
-def write_weights_line(path: PathLike, weights: Floats) -> None:
-    """Write ``weights.txt``: one line of weights."""
-    with open_output(path) as stream:
-        stream.write(f"{format_weights(weights)}\n")
-
-
-def read_weights_line(path: PathLike, size: int | None = None) -> Floats:
-    """Read ``weights.txt``: one line of weights."""
-    rows = _read_rows(path, size)
-    if len(rows) != 1:
-        raise InputError(path, None, f"expected one line of weights, found {len(rows)}")
-    return rows[0]
-
-
 def read_dense(path: PathLike) -> dict[str, float]:
     """Weights out of ``run*.dense`` or the decoder's ``-show-weights``, under the names of the files of features.
 
@@ -130,6 +108,17 @@ def read_dense(path: PathLike) -> dict[str, float]:
             weights[f"{name}_{counts.get(name, 0)}"] = value
             counts[name] = counts.get(name, 0) + 1
     return weights
+
+
+def read_dense_start(path: PathLike, names: Sequence[str]) -> Floats:
+    """Dense weights in the order of the features: lines ``Name= value``, or the numbers of the first line."""
+    first = next((line for _, line in read_lines(path) if line.strip()), "")
+    if "=" not in first:
+        return read_rows(path, len(names))[0]
+    weights = read_dense(path)
+    if list(weights) != list(names):
+        raise InputError(path, None, f"expected weights of {' '.join(names)}, found {' '.join(weights)}")
+    return np.array(list(weights.values()))
 
 
 def read_sparse_weights(path: PathLike) -> dict[str, float]:

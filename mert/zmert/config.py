@@ -10,30 +10,18 @@ from pathlib import Path
 
 from rypt.text import InputError, PathLike, read_lines
 
-PATHS = ("-dir", "-s", "-r", "-p", "-docInfo", "-fin", "-cmd", "-decOut", "-dcfg", "-fake")
-NUMBERS = (
-    "-rps",
-    "-txtNrm",
-    "-maxIt",
-    "-prevIt",
-    "-minIt",
-    "-stopIt",
-    "-stopSig",
-    "-thrCnt",
-    "-save",
-    "-compress",
-    "-ipi",
-    "-opi",
-    "-rand",
-    "-seed",
-    "-passIt",
-    "-decExit",
-    "-N",
-    "-v",
-    "-decV",
-)
 LISTS = ("-m", "-docSet", "-damianos")  # these have more than one value
-KNOWN = (*PATHS, *NUMBERS, *LISTS)
+OTHERS = (
+    "-dir -s -r -rps -p -docInfo -fin -cmd -decOut -decExit -dcfg -fake -N -txtNrm -maxIt -prevIt -minIt -stopIt -stopSig "
+    "-thrCnt -save -compress -ipi -opi -rand -seed -passIt -v -decV"
+)
+KNOWN = [*OTHERS.split(), *LISTS]
+REFUSED = {  # settings that are supported with one value only, and why not with others
+    "-opi": ("0", "each iteration climbs until no weight can be bettered"),
+    "-damianos": ("0", "random starts are drawn from the ranges of the parameter file"),
+    "-docSet": ("all", "scores are those of all segments together, not of documents"),
+    "-compress": ("0", "the folder of the run keeps all lists compressed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +111,13 @@ def read_configuration(path: PathLike) -> Configuration:
             raise InputError(path, number, f"{name}: expected one value, found {values}")
         settings[name] = number, tuple(words)
     config = Configuration(path, settings)
-    _check_supported(config)
-    return config
-
-
-def _check_supported(config: Configuration) -> None:
-    """Refuse what cannot be done here, and numbers of settings that have nothing to do here."""
-    if config.flag("-opi"):
-        raise config.error(
-            "-opi", "not supported: each iteration climbs until no weight can be bettered; expected 0"
-        )
-    if config.words("-damianos", ("0",))[0] != "0":
-        raise config.error(
-            "-damianos", "not supported: random starts are drawn from the ranges of the parameter file"
-        )
+    for name, (only, why) in REFUSED.items():
+        if config.words(name, (only,))[0] != only:
+            raise config.error(name, f"not supported: {why}; expected {only}")
     if "-docInfo" in config:
-        raise config.error(
-            "-docInfo", "not supported: scores are those of all segments together, not of documents"
-        )
-    if config.words("-docSet", ("all",)) != ("all",):
-        raise config.error(
-            "-docSet", "not supported: scores are those of all segments together; expected all"
-        )
+        raise config.error("-docInfo", "not supported: scores are those of all segments together")
+    if config.whole("-save", 3, 0, 3) in (1, 2):
+        raise config.error("-save", "expected 3, configurations and lists of all iterations, or 0, none")
     config.whole("-v", 1, 0, 4)
     config.whole("-decV", 1, 0, 1)
+    return config

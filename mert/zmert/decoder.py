@@ -1,11 +1,9 @@
 """How Z-MERT decodes: weights go into the decoder's own configuration file, a script is run, its list is collected."""
 
-import gzip
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 from mert.decoder import NoMoreListsError, run_command
@@ -14,22 +12,6 @@ from mert.zmert.lists import ListRules
 from rypt.text import InputError, open_binary_output, open_output
 
 ORIGINAL = ".ZMERT.orig"
-
-
-def java_number(value: float) -> str:
-    """A number as Java prints it, which is what decoders that worked with Z-MERT have read so far.
-
-    >>> java_number(0.5), java_number(1e-05), java_number(-2.5e7), java_number(100.0)
-    ('0.5', '1.0E-5', '-2.5E7', '100.0')
-    """
-    if value == 0:
-        return repr(value)
-    exact = Decimal(repr(value)).normalize()
-    if 1e-3 <= abs(value) < 1e7:
-        text = f"{exact:f}"
-        return text if "." in text else f"{text}.0"
-    first, *others = map(str, exact.as_tuple().digits)
-    return f"{'-' if value < 0 else ''}{first}.{''.join(others) or '0'}E{exact.adjusted()}"
 
 
 class DecoderConfig:
@@ -62,9 +44,7 @@ class DecoderConfig:
         lines = []
         for line in template.split(b"\n"):
             name = self._name_of(line)
-            lines.append(
-                line if name is None else f"{name.decode()} {java_number(weights[name.decode()])}".encode()
-            )
+            lines.append(line if name is None else name + f" {weights[name.decode()]!r}".encode())
         return b"\n".join(lines)
 
     def filled(self, weights: Mapping[str, float]) -> bytes:
@@ -72,7 +52,7 @@ class DecoderConfig:
         return self._fill(self.template, weights)
 
     def write(self, weights: Mapping[str, float], copy: str | None) -> None:
-        """Write the file with these weights, and a copy of it beside it, named with this ending."""
+        """Write the file with these weights, and a copy of it, named with this ending."""
         if not self.original.exists():
             _write(self.original, self.template)
         _write(self.path, self.filled(weights))
@@ -92,38 +72,23 @@ def _write(path: Path, data: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """The file of ``-cmd``, run as a shell script where it is no program; ``success`` is the exit code of success."""
+class ZmertDecoder:
+    """Decodes as Z-MERT does: the ready list of the iteration, else the script, else there are no more lists.
 
-    path: Path
-    pass_iteration: bool
-    success: int
-    timeout: float | None
-
-    def run(self, iteration: int, log: Path) -> None:
-        """Run it; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
-        path = shlex.quote(str(self.path.absolute()))
-        command = path if os.access(self.path, os.X_OK) else f"sh {path}"
-        if self.pass_iteration:
-            command += f" {iteration}"
-        if self.success:
-            message = f'echo "exit code $code, expected {self.success} (-decExit)"'
-            command += f"; code=$?; [ $code -eq {self.success} ] && exit 0; {message}; exit 1"
-        run_command(command, iteration, log, self.timeout)
-
-
-@dataclass(frozen=True, slots=True)
-class ZmertLists:
-    """Where lists come from and what is kept of them.
-
-    ``fake`` names ready lists, ``?`` standing for the iteration; without one there the iteration ends the name.
+    ``script`` is the file of ``-cmd``, run by the shell where it is no program; it ends with the exit code ``success``,
+    and is given the number of the iteration if ``pass_iteration``. ``fake`` names ready lists, ``?`` standing for the
+    iteration; without one there the iteration ends the name. With ``save`` files of all iterations stay.
     """
 
+    config: DecoderConfig | None
+    script: Path | None
     output: Path
     rules: ListRules
-    fake: str | None
-    keep: bool
-    compress: bool
+    identity: str
+    fake: str | None = None
+    pass_iteration: bool = False
+    success: int = 0
+    save: bool = True
 
     def ready(self, iteration: int) -> Path | None:
         """The list that takes the decoder's place in an iteration, where there is one."""
@@ -132,60 +97,40 @@ class ZmertLists:
         name = self.fake.replace("?", str(iteration), 1) if "?" in self.fake else f"{self.fake}{iteration}"
         return Path(name) if Path(name).is_file() else None
 
-    def save(self, iteration: int) -> None:
-        """Keep a copy of the decoder's list, as ``.ZMERT.itK``."""
-        data = self.output.read_bytes()
-        kept = self.output.with_name(f"{self.output.name.removesuffix('.gz')}.ZMERT.it{iteration}")
-        if self.output.suffix != ".gz" and not self.compress:
-            _write(kept, data)
-            return
-        data = data if self.output.suffix == ".gz" else gzip.compress(data, mtime=0)
-        kept.with_name(f"{kept.name}.gz").write_bytes(data)
-
-
-class ZmertDecoder:
-    """Decodes as Z-MERT does: the ready list of the iteration, else the script, else there are no more lists."""
-
-    def __init__(
-        self,
-        config: DecoderConfig | None,
-        script: Script | None,
-        lists: ZmertLists,
-        identity: str,
-        *,
-        keep_config: bool,
-    ) -> None:
-        self.config, self.script, self.lists, self.keep_config = config, script, lists, keep_config
-        self.identity = identity
-
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Decode, and write the list in the form of this package."""
-        ready = self.lists.ready(iteration)
+        ready = self.ready(iteration)
         if ready is None and self.script is None:
             raise NoMoreListsError
+        kept = f".ZMERT.it{iteration}"
         if self.config is not None:
-            self.config.write(
-                read_weights(weights).values, f".ZMERT.it{iteration}" if self.keep_config else None
-            )
+            self.config.write(read_weights(weights).values, kept if self.save else None)
         if ready is None:
-            self._decode(iteration, weights)
-        text = self.lists.rules.read(ready or self.lists.output)
+            self._run(iteration, weights.with_suffix(".log"))
+            if self.save:
+                _write(self.output.with_name(self.output.name + kept), self.output.read_bytes())
+        text = self.rules.read(ready or self.output)
         with open_output(nbest) as stream:
             stream.write(text)
 
-    def _decode(self, iteration: int, weights: Path) -> None:
+    def _run(self, iteration: int, log: Path) -> None:
+        """Run the script; an exit code of success other than 0 is turned into 0, and printed if it is missed."""
         assert self.script is not None
-        output = self.lists.output
-        output.unlink(missing_ok=True)  # an old list must not pass for a new one
-        self.script.run(iteration, weights.with_suffix(".log"))
-        if not output.is_file():
-            raise InputError(output, None, f"the decoder wrote no such list in iteration {iteration}")
-        if self.lists.keep:
-            self.lists.save(iteration)
+        self.output.unlink(missing_ok=True)  # an old list must not pass for a new one
+        path = shlex.quote(str(self.script.absolute()))
+        command = path if os.access(self.script, os.X_OK) else f"sh {path}"
+        if self.pass_iteration:
+            command += f" {iteration}"
+        if self.success:
+            message = f'echo "exit code $code, expected {self.success} (-decExit)"'
+            command += f"; code=$?; [ $code -eq {self.success} ] && exit 0; {message}; exit 1"
+        run_command(command, iteration, log, None)
+        if not self.output.is_file():
+            raise InputError(self.output, None, f"the decoder wrote no such list in iteration {iteration}")
 
     def finish(self, weights: Mapping[str, float]) -> None:
         """Leave the decoder's files as Z-MERT does: the final configuration, the original one, no list."""
         if self.config is not None:
             self.config.finish(weights)
         if self.script is not None:
-            self.lists.output.unlink(missing_ok=True)
+            self.output.unlink(missing_ok=True)

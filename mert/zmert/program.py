@@ -16,14 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mert.cluster import Cluster
 from mert.constraints import Constraints
-from mert.folder import TuningFolder
-from mert.run import DecoderTuning, LoopPlan, Stillness, Stopping, TuningProgress, run_loop
+from mert.loop import PLAN, DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.search import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
-from mert.zmert.decoder import ORIGINAL, DecoderConfig, Script, ZmertDecoder, ZmertLists, java_number
+from mert.zmert.decoder import ORIGINAL, DecoderConfig, ZmertDecoder
 from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.signature import signature
@@ -42,60 +40,35 @@ class ZmertRun:
     folder: Path
     final: Path | None
 
-    def finish(self, weights: Mapping[str, float]) -> None:
-        """Write what Z-MERT leaves behind; the run is kept as ``.finished``, so that the next one begins anew."""
+    def run(self, progress: TuningProgress | None = None) -> DecoderTuning:
+        """Tune, and write what Z-MERT leaves behind.
+
+        The run is kept as ``.finished``, so that the next one begins anew.
+        """
+        result = run_loop(self.plan, self.decoder, self.folder, progress=progress)
         if self.final is not None:
             with open_output(self.final) as stream:
-                stream.writelines(f"{name} ||| {java_number(value)}\n" for name, value in weights.items())
-        self.decoder.finish(weights)
+                stream.writelines(f"{name} ||| {value!r}\n" for name, value in result.weights.items())
+        self.decoder.finish(result.weights)
         kept = self.folder.with_name(self.folder.name + ".finished")
-        if TuningFolder.of_run(kept).plan_file.exists():
+        if (kept / PLAN).exists():
             shutil.rmtree(kept)
         os.replace(self.folder, kept)
-
-
-def tune_zmert(
-    path: PathLike,
-    search: SearchSettings | None = None,
-    *,
-    now: int,
-    folder: PathLike | None = None,
-    timeout: float | None = None,
-    cluster: Cluster | None = None,
-    progress: TuningProgress | None = None,
-) -> DecoderTuning:
-    """Run a configuration of Z-MERT and leave behind the files that Z-MERT leaves.
-
-    ``now``, in milliseconds, is the random seed where the configuration gives none, or ``time``. The run is kept in
-    ``folder``, by default ``CONFIG.run`` in the folder of ``-dir``.
-    """
-    job = read_zmert(
-        path,
-        search or SearchSettings(),
-        now=now,
-        folder=None if folder is None else Path(folder),
-        timeout=timeout,
-    )
-    result = run_loop(job.plan, job.decoder, job.folder, cluster=cluster, progress=progress)
-    job.finish(result.weights)
-    return result
+        return result
 
 
 def read_zmert(
-    path: PathLike,
-    search: SearchSettings,
-    *,
-    now: int,
-    folder: Path | None = None,
-    timeout: float | None = None,
+    path: PathLike, search: SearchSettings, *, now: int, folder: PathLike | None = None
 ) -> ZmertRun:
     """Read a configuration and all the files it names.
 
     The configuration gives the number of starts, the random seed and, if it says so, the threads of the search. Like
-    Z-MERT this looks for the optimum of the lists; the other settings of ``search`` stay.
+    Z-MERT this looks for the optimum of the lists; the other settings of ``search`` stay. ``now``, in milliseconds, is
+    the random seed where the configuration gives none, or ``time``. The run is kept in ``folder``, by default
+    ``CONFIG.run`` in the folder of ``-dir``.
     """
     config = read_configuration(path)
-    folder = folder or config.folder / f"{Path(path).name}.run"
+    place = config.folder / f"{Path(path).name}.run" if folder is None else Path(folder)
     is_rypt = config.words("-m", ("BLEU",))[0] == "RYPT"
     method = config.whole("-txtNrm", 0 if is_rypt else 1, 0, 4)
     if is_rypt and method:
@@ -106,18 +79,13 @@ def read_zmert(
         search,
         aim="list",
         restarts=config.whole("-ipi", 20, 1) - 1,
-        seed=_read_seed(config, folder, now),
+        seed=_read_seed(config, place, now),
         threads=config.whole("-thrCnt", search.threads, 1),
     )
     start = _read_parameters(config, search.seed)
-    rules = ListRules(
-        len(start.entries),
-        config.whole("-N", 100, 1),
-        len(references) if references else None,
-        method,
-        is_rypt,
-    )
-    decoder = _read_decoder(config, start, rules, references, timeout)
+    segments = len(references) if references else None
+    rules = ListRules(len(start.entries), config.whole("-N", 100, 1), segments, method, is_rypt)
+    decoder = _read_decoder(config, start, rules, references)
     plan = LoopPlan(
         _read_metric(config, references),
         start,
@@ -127,17 +95,13 @@ def read_zmert(
         decoder=decoder.identity,
         previous=config.whole("-prevIt", 20, 0),
     )
-    final = config.place("-fin", "") if "-fin" in config else None
-    return ZmertRun(plan, decoder, folder, final)
+    return ZmertRun(plan, decoder, place, config.place("-fin", "") if "-fin" in config else None)
 
 
 def _read_stopping(config: Configuration) -> Stopping:
     """Z-MERT stops by the movement of the weights and returns the last ones."""
     max_iterations = config.whole("-maxIt", 20, 1)
-    movement = config.number("-stopSig", -1.0)
-    still = Stillness(
-        movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1)
-    )
+    still = (config.number("-stopSig", -1.0), config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1))
     return Stopping(max_iterations, patience=max_iterations, keep="last", still=still)
 
 
@@ -177,9 +141,9 @@ def _read_seed(config: Configuration, folder: Path, now: int) -> int:
         if not re.fullmatch("-?[0-9]{1,19}", word):
             raise config.error("-seed", "expected a whole number or time")
         return int(word) % 2**64
-    plan = TuningFolder.of_run(folder).plan_file
+    plan = folder / PLAN
     try:
-        return int(json.loads(plan.read_text(encoding="utf-8"))["recipe"]["seed"])
+        return int(json.loads(plan.read_text(encoding="utf-8"))["search"]["seed"])
     except FileNotFoundError:
         return now
     except (ValueError, KeyError, TypeError) as error:
@@ -224,7 +188,7 @@ def _within_bounds(constraints: Constraints) -> Constraints:
         ranges[name] = (
             (min(max(low, least), most), max(min(high, most), least)) if low <= high else (low, high)
         )
-    return replace(constraints, fixed=constraints.fixed | single, bounds=bounds, ranges=ranges)
+    return replace(constraints, fixed=(*constraints.fixed, *sorted(single)), bounds=bounds, ranges=ranges)
 
 
 def _read_metric(config: Configuration, references: References | None) -> Metric:
@@ -273,45 +237,49 @@ def _ter(config: Configuration, options: list[str]) -> str:
 
 
 def _read_decoder(
-    config: Configuration,
-    start: WeightsFile,
-    rules: ListRules,
-    references: References | None,
-    timeout: float | None,
+    config: Configuration, start: WeightsFile, rules: ListRules, references: References | None
 ) -> ZmertDecoder:
     """The script or the ready lists, and the decoder's configuration."""
-    fake = str(config.place("-fake", "")) if "-fake" in config else None
-    save = config.whole("-save", 3, 0, 3)
-    lists = ZmertLists(
-        config.place("-decOut", "output.nbest"), rules, fake, save in (2, 3), config.flag("-compress")
-    )
-    script = None
-    success, pass_iteration = config.whole("-decExit", 0, 0, 255), config.flag("-passIt")
-    if "-cmd" in config:
-        script = Script(config.file("-cmd", ""), pass_iteration, success, timeout)
-    elif fake is None:
-        raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that exist")
-    elif lists.ready(1) is None:
-        raise config.error("-fake", "no such list of iteration 1")
-    names = [entry.name for entry in start.entries]
-    template = None
-    path = config.place("-dcfg", "dec_cfg.txt")
-    if script or "-dcfg" in config or path.is_file():
-        if not path.with_name(path.name + ORIGINAL).is_file():
-            config.file("-dcfg", "dec_cfg.txt")
-        template = DecoderConfig(path, names)
-        missing = template.missing([name for name in names if start.constraints.moves(name)])
-        if script and missing:
-            raise InputError(
-                path, None, f"expected a line that begins with {missing[0]!r} and a space, for its weight"
-            )
+    script = config.file("-cmd", "") if "-cmd" in config else None
+    template = _read_decoder_config(config, start, needed=script is not None)
     inputs = {
-        "cmd": script.path.read_bytes() if script else b"",
+        "cmd": script.read_bytes() if script else b"",
         "dcfg": template.template if template else b"",
         "fake": " ".join(config.words("-fake", ())).encode(),
         "references": json.dumps(references.documents).encode() if references else b"",
     }
-    return ZmertDecoder(template, script, lists, _identity(rules, inputs), keep_config=save in (1, 3))
+    decoder = ZmertDecoder(
+        template,
+        script,
+        config.place("-decOut", "output.nbest"),
+        rules,
+        _identity(rules, inputs),
+        str(config.place("-fake", "")) if "-fake" in config else None,
+        config.flag("-passIt"),
+        config.whole("-decExit", 0, 0, 255),
+        config.whole("-save", 3, 0, 3) == 3,
+    )
+    if script is None and decoder.fake is None:
+        raise InputError(config.path, None, "expected -cmd, the decoder's script, or -fake, lists that exist")
+    if script is None and decoder.ready(1) is None:
+        raise config.error("-fake", "no such list of iteration 1")
+    return decoder
+
+
+def _read_decoder_config(config: Configuration, start: WeightsFile, *, needed: bool) -> DecoderConfig | None:
+    """The decoder's configuration, in which every weight to tune has a line; None where there is no need of one."""
+    path = config.place("-dcfg", "dec_cfg.txt")
+    if not (needed or "-dcfg" in config or path.is_file()):
+        return None
+    if not path.with_name(path.name + ORIGINAL).is_file():
+        config.file("-dcfg", "dec_cfg.txt")
+    names = [entry.name for entry in start.entries]
+    template = DecoderConfig(path, names)
+    missing = template.missing([name for name in names if start.constraints.moves(name)])
+    if needed and missing:
+        message = f"expected a line that begins with {missing[0]!r} and a space, for its weight"
+        raise InputError(path, None, message)
+    return template
 
 
 def _identity(rules: ListRules, inputs: Mapping[str, bytes]) -> str:

@@ -83,7 +83,6 @@ class Analysis:
 def analyze(
     campaign: Campaign,
     *,
-    max_len: int | None = None,
     longest: int = LONGEST,
     hold_out: str | None = None,
     judged_only: Collection[str] = (),
@@ -99,7 +98,7 @@ def analyze(
     """
     if hold_out is not None:
         check_held_out(hold_out, WAYS)
-    max_len, ties = max_len or campaign.scoring.max_len, ties or campaign.scoring.ties
+    max_len, ties = campaign.scoring.max_len, ties or campaign.scoring.ties
     with campaign.database() as db:
         votes, case, simulated = read_votes(db), db.case, db.simulated_note()
         agreed = agreement(db.counted_answers())

@@ -146,7 +146,7 @@ def _refuse_filled(path: PathLike) -> None:
     names, *rows = [row for _, row in csv_rows(path, lines, delimiter=separator)] or [[]]
     column = names.index("label") if "label" in names else len(names)
     if any(row[column].strip() for row in rows if len(row) > column):
-        found = "found labels that somebody filled in; import them with `rypt import judgments`"
+        found = "found labels that somebody filled in; import them with `rypt import`"
         raise InputError(path, None, f"expected a new file, {found}, and name another file")
 
 

@@ -1,7 +1,7 @@
 """The RYPT score of a campaign, and the explanation of a candidate's score.
 
->>> ScoringChoices(model="table", hold_out="origin")
-ScoringChoices(model='table', unknown=None, ties=None, hold_out='origin', database=None)
+>>> ScoringChoices(model="table")
+ScoringChoices(model='table', unknown=None, ties=None, database=None)
 
 report = score(campaign, choices=ScoringChoices(unknown="ignore"))
 report.score, report.coverage.after          # also: print(report), report.write("score.json")
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
-from rypt.options import HOLD_OUT, MODELS, TIES, UNKNOWN_AS, Options, check_option
+from rypt.options import MODELS, TIES, UNKNOWN_AS, Options, check_option
 from rypt.records import Candidate
 from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.learning import scorer_from_database
@@ -33,18 +33,17 @@ class ScoringChoices:
     """How to score; None takes what the campaign's settings say.
 
     ``model`` says how labels spread (percolation, table, severity), ``unknown`` what a constituent without a label counts
-    as, ``ties`` what a tied vote counts as, ``hold_out`` whose judgments teach the model table (worker,
-    origin). ``database`` is a file of judgments to use instead of the campaign's, such as aggregated ones.
+    as, ``ties`` what a tied vote counts as. ``database`` is a file of judgments to use instead of the campaign's, such
+    as aggregated ones.
     """
 
     model: str | None = None
     unknown: str | None = None
     ties: str | None = None
-    hold_out: str = "worker"
     database: PathLike | None = None
 
     def __post_init__(self) -> None:
-        choices = {"model": MODELS, "unknown": UNKNOWN_AS, "ties": TIES, "hold_out": HOLD_OUT}
+        choices = {"model": MODELS, "unknown": UNKNOWN_AS, "ties": TIES}
         for name, allowed in choices.items():
             if getattr(self, name) is not None:
                 check_option(name, getattr(self, name), allowed)
@@ -92,13 +91,7 @@ def campaign_scorer(
         else:
             candidates = campaign.candidates if model == "table" else ()
             scorer = scorer_from_database(
-                campaign.trees,
-                db,
-                candidates,
-                model=model,
-                unknown=unknown,
-                ties=ties,
-                hold_out=choices.hold_out,
+                campaign.trees, db, candidates, model=model, unknown=unknown, ties=ties
             )
     scorer.segmenter = campaign.settings.languages.segmenter
     return scorer
@@ -156,18 +149,13 @@ def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
 
 
 def explain_candidate(
-    campaign: Campaign,
-    segment: str,
-    candidate: int | str = 0,
-    *,
-    max_len: int | None = None,
-    choices: ScoringChoices = DEFAULT_CHOICES,
+    campaign: Campaign, segment: str, candidate: int | str = 0, *, choices: ScoringChoices = DEFAULT_CHOICES
 ) -> Explanation:
     """Why a candidate of a segment has its score.
 
     ``candidate`` is a number, "best" (the one that `score` with pick="best" takes), or the name of a list, whose first
     candidate of the segment it is. Numbers count from 0 the distinct candidates of the segment in the order of the
-    lists. ``max_len`` is the length of the frontier to mark, by default that of the settings.
+    lists.
     """
     if segment not in campaign.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
@@ -179,9 +167,7 @@ def explain_candidate(
     if number is None:
         scores = scorer.score(scorer.stats(candidates))
         number = best_picks(scores, candidates)[segment].index
-    with campaign.database(choices.database) as db:
-        votes = db.votes(segment)
-    explanation = explain(scorer, candidates[number], votes, max_len=max_len or campaign.scoring.max_len)
+    explanation = explain(scorer, candidates[number], max_len=campaign.scoring.max_len)
     holders = [name for name, (_, listed) in lists.items() if _index(listed, candidates[number]) is not None]
     which = f" ({', '.join(holders)})" if len(lists) > 1 else ""
     return replace(explanation, name=f"candidate {number}{which}")

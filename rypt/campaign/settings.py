@@ -107,20 +107,13 @@ class DecoderSettings:
 
     @classmethod
     def run_from_here(
-        cls,
-        campaign: PathLike,
-        command: str | None,
-        weights: PathLike | None = None,
-        timeout: float | None = None,
+        cls, campaign: PathLike, command: str | None, weights: PathLike | None = None
     ) -> "DecoderSettings":
         """The settings of a decoder that runs in the current folder, for a campaign in another."""
-        if timeout is not None and command is None:
-            raise OptionError("a timeout is an option of a decoder: expected a decoder, too")
         return cls(
             command,
             None if weights is None else os.path.relpath(weights, campaign),
             os.path.relpath(".", campaign) if command else ".",
-            timeout,
         )
 
     def __post_init__(self) -> None:
@@ -140,13 +133,11 @@ class DecoderSettings:
 class MarketSettings:
     """Where the workers are: the folder of a local market, or the endpoint of another; and what they are paid.
 
-    ``production`` says that the endpoint spends real money. ``wage`` is in dollars an hour. With ``severity`` label
-    pages ask how bad a NO is.
+    ``wage`` is in dollars an hour. With ``severity`` label pages ask how bad a NO is.
     """
 
     folder: str = "market"
     endpoint: str | None = None
-    production: bool = False
     wage: Decimal | None = None
     assignments: int = 1
     severity: bool = False
@@ -155,12 +146,6 @@ class MarketSettings:
     def fees(self) -> str:
         """Whose fees the market takes: "local", which takes none, or "mturk"."""
         return "local" if self.endpoint is None else "mturk"
-
-    def options(self, campaign: PathLike) -> list[str]:
-        """The options of a command that say which market."""
-        if self.endpoint is None:
-            return ["--market", os.path.normpath(Path(campaign, self.folder))]
-        return ["--market", self.endpoint]
 
     @classmethod
     def located_at(

@@ -5,7 +5,7 @@ import json
 import click
 
 from rypt.console import CAMPAIGN, JSON, QUIET, talk, watcher
-from rypt.options import TIES, check_held_out
+from rypt.options import check_held_out
 
 AT_LEAST_1 = click.IntRange(min=1)
 HOLD_OUT = (
@@ -17,7 +17,6 @@ JUDGED_ONLY = "Leave out the list of this system, such as a human translation; i
 
 @click.command()
 @CAMPAIGN
-@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of the frontier's constituents [4].")
 @click.option(
     "--longest", type=click.IntRange(1, 30), default=7, help="Check maxLen from 1 to this number [7]."
 )
@@ -25,21 +24,16 @@ JUDGED_ONLY = "Leave out the list of this system, such as a human translation; i
 @click.option("--judged-only", multiple=True, metavar="SYSTEM", help=JUDGED_ONLY)
 @click.option("--splits", type=AT_LEAST_1, default=10, help="Number of random splits [10].")
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed [1].")
-@click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as.")
-@click.option("--no-models", is_flag=True, help="Check percolation only, without the table, which is faster.")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Write a plot to this .svg, .png or .pdf file.")
 @JSON
 @QUIET
 def analyze(
     campaign: str,
-    max_len: int | None,
     longest: int,
     hold_out: str | None,
     judged_only: tuple[str, ...],
     splits: int,
     seed: int,
-    ties: str | None,
-    no_models: bool,
     plot: str | None,
     as_json: bool,
     quiet: bool,
@@ -61,14 +55,11 @@ def analyze(
         check_picture(plot)
     analysis = analyse(
         Campaign.open(campaign, watcher(quiet=quiet)),
-        max_len=max_len,
         longest=longest,
         hold_out=hold_out,
         judged_only=judged_only,
         splits=splits,
         seed=seed,
-        ties=ties,
-        models=not no_models,
         watch=watcher(quiet=quiet),
     )
     if plot:

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from rypt.console import AMOUNT, FILE, JSON, QUIET, painter, read_amount, talk, watcher
-from rypt.options import CASES, HOLD_OUT, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
+from rypt.options import CASES, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
 
 if TYPE_CHECKING:
     from rypt.campaign.scoring import ScoringChoices
 
 F = TypeVar("F", bound=Callable[..., Any])
-HELD_OUT = "What is held out to train the model table [worker]."
 AT_LEAST_1 = click.IntRange(min=1)
-SECONDS = click.FloatRange(min=0, min_open=True)
 TREES = (
     "Trees of the segments: Penn brackets or CoNLL-U; () or an empty line for a segment without a parse "
     "[made from punctuation and length]."
@@ -44,7 +42,6 @@ SCORING = (
         "--unknown", type=click.Choice(UNKNOWN_AS), help="What an unlabelled constituent counts as."
     ),
     click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
-    click.option("--hold-out", type=click.Choice(HOLD_OUT), default="worker", help=HELD_OUT),
     click.option("--database", type=FILE, help="Use these judgments (as of `rypt hits aggregate`)."),
 )
 
@@ -60,7 +57,7 @@ def scoring_options(command: F) -> F:
     def with_choices(**values: Any) -> Any:
         from rypt.campaign.scoring import ScoringChoices
 
-        choices = {name: values.pop(name) for name in ("model", "unknown", "ties", "hold_out", "database")}
+        choices = {name: values.pop(name) for name in ("model", "unknown", "ties", "database")}
         return command(choices=ScoringChoices(**choices), **values)
 
     decorated: Any = with_choices
@@ -80,13 +77,9 @@ def scoring_options(command: F) -> F:
 @click.option("--case", type=click.Choice(CASES), help="Compare phrases in lower case, or keep case [lower].")
 @click.option("--languages", metavar="SRC-TGT", help="The language pair, such as de-en or en:zh-Hans.")
 @click.option("--tokens", type=click.Choice(TOKENS), default="auto", show_default=True, help=CUT)
-@click.option(
-    "--segmenter", metavar="NAME-VERSION", help="What found the words of the texts, for signatures."
-)
 @click.option("--model", type=click.Choice(MODELS), help=MODEL)
 @click.option("--decoder", metavar="COMMAND", help=DECODER)
 @click.option("--weights", type=FILE, help="File of weights to start with.")
-@click.option("--timeout", type=SECONDS, help="Maximum time for one run of the decoder, in seconds.")
 @click.option(
     "--market", metavar="FOLDER|URL", help="A local market's folder, or an endpoint [FOLDER/market]."
 )
@@ -105,12 +98,10 @@ def init(
     lexicon: str | None,
     languages: str | None,
     tokens: str,
-    segmenter: str | None,
     case: str | None,
     model: str | None,
     decoder: str | None,
     weights: str | None,
-    timeout: float | None,
     market: str | None,
     wage: Decimal | None,
     assignments: int | None,
@@ -120,12 +111,14 @@ def init(
 ) -> None:
     """Check texts and create a campaign from them in FOLDER.
 
-    A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    decoder no list is needed: `rypt decode` makes the first one, and `rypt loop` runs all further steps. What is not
-    given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
+        A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
+    <<<<<<< HEAD
+        decoder no list is needed: `rypt loop` makes the first one and runs all further steps. What is not
+    =======
+        decoder no list is needed: `rypt loop --once` makes the first one, and `rypt loop` runs all further steps. What is not
+    >>>>>>> origin/main
+        given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
     """
-    from dataclasses import replace
-
     from rypt.campaign.create import create_campaign
     from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings, Scoring
 
@@ -137,9 +130,9 @@ def init(
         alignments=alignments,
         references=references,
         lexicon=lexicon,
-        languages=replace(Languages.parse(languages) if languages else Languages(), segmenter=segmenter),
+        languages=Languages.parse(languages) if languages else None,
         scoring=Scoring(model=model) if model else None,
-        decoder=DecoderSettings.run_from_here(folder, decoder, weights, timeout),
+        decoder=DecoderSettings.run_from_here(folder, decoder, weights),
         market=MarketSettings.located_at(folder, market, wage, assignments or 1),
         loop=LoopSettings(budget, labels) if labels else LoopSettings(budget),
         case=case,
@@ -150,7 +143,7 @@ def init(
     talk(campaign.summary(), quiet=quiet)
     ask = f"rypt queries {folder} --select value --format csv -o ask.csv"
     if decoder:
-        talk(f"next: rypt loop {folder}, or step by step: rypt decode {folder}", quiet=quiet)
+        talk(f"next: rypt loop {folder}, or step by step: rypt loop {folder} --once", quiet=quiet)
     elif campaign.outputs:
         from rypt.loop.next_step import COMPARING
 
@@ -213,18 +206,11 @@ def score(
 @click.argument("segment")
 @click.argument("candidate", default="0")
 @click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", help="Its folder [.].")
-@click.option("--max-len", type=AT_LEAST_1, help="Maximum length of constituents of the marked frontier [4].")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: an .svg file.")
 @scoring_options
 @QUIET
 def explain(
-    segment: str,
-    candidate: str,
-    campaign: str,
-    max_len: int | None,
-    output: str | None,
-    choices: "ScoringChoices",
-    quiet: bool,
+    segment: str, candidate: str, campaign: str, output: str | None, choices: "ScoringChoices", quiet: bool
 ) -> None:
     """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE.
 
@@ -238,7 +224,7 @@ def explain(
     from rypt.scoring.explain import as_text, legend
 
     opened = Campaign.open(campaign)
-    explanation = explain_candidate(opened, segment, candidate, max_len=max_len, choices=choices)
+    explanation = explain_candidate(opened, segment, candidate, choices=choices)
     if output is not None:
         explanation.write(output)
         talk(f"{output}: the picture was written", quiet=quiet)

@@ -1,134 +1,158 @@
 """``rypt import``: judgments, ratings of evaluation campaigns, and results of hits."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from rypt.cli.database import database_file, open_database
-from rypt.console import FILE, JSON, QUIET, Group, progress, talk, watcher
+from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
 from rypt.options import CASES
 from rypt.ratings.rating import LEVELS
 from rypt.text import RyptError, plural, read_lines
 
-F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = ("judgments", "mqm", "esa", "results")
 BY_HAND = 10_000  # judgments: more are not from a sheet that somebody filled in and may have corrected
-DATABASE = click.option(
-    "-C",
-    "--campaign",
-    "database",
-    type=click.Path(path_type=Path),
-    default=".",
-    help="Its folder, or a database file, which is made if it does not exist [.].",
+RATINGS = ("mqm", "esa")
+FORMATS_OF = {  # which formats an option is for, where it is not for all
+    "rename": ("judgments", "results"),
+    "defaults": ("judgments",),
+    "strict": ("judgments", *RATINGS),
+    "replace_trees": ("judgments",),
+    "case": ("judgments",),
+    "references": RATINGS,
+    "reference_files": RATINGS,
+    "languages": RATINGS,
+    "severity": RATINGS,
+    "no_omissions": RATINGS,
+    "excluded_raters": RATINGS,
+    "scores": RATINGS,
+    "repairs_file": RATINGS,
+    "batches": ("esa",),
+    "batch": ("results",),
+    "market": ("results",),
+}
+FORMAT = "The format of the files [recognised by their first line]."
+DATABASE = "Its folder; for judgments also a database file. What does not exist is made [.]."
+STRICT = (
+    "Refuse a file at its first mistake, as judgments are, or leave out what cannot be read, as ratings are."
 )
-SEVERITY = "The minimum severity of an error that makes a phrase unacceptable."
-OMISSIONS = "Count what is missing: marks in the source, and errors without a position [they count]."
+REFERENCE = "For a new campaign: the human translation among the systems that is the reference."
 REFERENCES = (
     "For a new campaign: a file with a reference, one line per segment, or TSV or JSONL of ids and texts."
 )
+LANGUAGES = "The language pair; of a file with several, take this one."
+SEVERITY = "The minimum severity of an error that makes a phrase unacceptable [minor]."
+OMISSIONS = "Ignore what is missing: marks in the source, and errors without a position."
+MARKET = "Market on which the work was done, for its fees [local for hits made by rypt, else mturk]."
 
 
-def importing(command: F) -> F:
-    """The options of every import of ratings."""
-    options = (
-        click.argument("file", type=click.Path()),
-        click.option(
-            "-C",
-            "--campaign",
-            "folder",
-            type=click.Path(file_okay=False),
-            default=".",
-            help="Its folder [.].",
-        ),
-        click.option(
-            "--reference",
-            "references",
-            multiple=True,
-            metavar="SYSTEM",
-            help="For a new campaign: the human translation among the systems that is the reference.",
-        ),
-        click.option("--references", "reference_files", multiple=True, type=FILE, help=REFERENCES),
-        click.option(
-            "--language", help="For a new campaign: the language of the source, such as de, for pages."
-        ),
-        click.option(
-            "--severity", type=click.Choice(LEVELS), default="minor", show_default=True, help=SEVERITY
-        ),
-        click.option("--omissions/--no-omissions", default=True, help=OMISSIONS),
-        click.option(
-            "--rater", "only_raters", multiple=True, help="Take only this rater's ratings; may be repeated."
-        ),
-        click.option(
-            "--exclude-rater", "excluded_raters", multiple=True, help="Leave a rater out; may be repeated."
-        ),
-        click.option(
-            "--scores", type=FILE, help="Where to write the raters' scores [CAMPAIGN/scores.jsonl]."
-        ),
-        click.option(
-            "--strict", is_flag=True, help="Refuse the file at its first mistake, instead of mending it."
-        ),
-        click.option(
-            "--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL."
-        ),
-        JSON,
-        QUIET,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-class ImportGroup(Group):
-    """The kinds of files; results of hits are read by `hits`."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return [*super().list_commands(context), "results"]
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name != "results":
-            return super().get_command(context, name)
-        from hits.cli.results import import_results
-
-        return import_results
-
-
-@click.group("import", cls=ImportGroup)
-def import_() -> None:
-    """Import judgments, error spans of an evaluation campaign, or results of hits."""
-
-
-@import_.command()
+@click.command("import")
 @click.argument("files", nargs=-1, required=True)
-@DATABASE
+@click.option("-C", "--campaign", type=click.Path(path_type=Path), default=".", help=DATABASE)
+@click.option("--format", "form", type=click.Choice(FORMATS), help=FORMAT)
+@click.option("--strict/--skip-refused", default=None, help=STRICT)
 @click.option("--rename", multiple=True, metavar="THEIRS=OURS", help="Read column THEIRS as field OURS.")
 @click.option(
     "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a missing or blank field."
 )
-@click.option("--skip-refused", is_flag=True, help="Import the valid lines if others are refused.")
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
 @click.option("--case", type=click.Choice(CASES), help="Of a new database: lower case or keep [lower].")
+@click.option("--reference", "references", multiple=True, metavar="SYSTEM", help=REFERENCE)
+@click.option("--references", "reference_files", multiple=True, type=FILE, help=REFERENCES)
+@click.option("--languages", metavar="SRC-TGT", help=LANGUAGES)
+@click.option("--severity", type=click.Choice(LEVELS), help=SEVERITY)
+@click.option("--no-omissions", is_flag=True, help=OMISSIONS)
+@click.option("--exclude-rater", "excluded_raters", multiple=True, help="Leave a rater out; may be repeated.")
+@click.option("--scores", type=FILE, help="Where to write the raters' scores [CAMPAIGN/scores.jsonl].")
+@click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL.")
+@click.option("--batches", type=FILE, help="The JSON of the batches, for Appraise's CSV.")
+@click.option("--batch", type=click.Path(file_okay=False), help="The batch whose results these are.")
+@click.option("--market", type=click.Choice(["local", "mturk"]), help=MARKET)
 @JSON
 @QUIET
-def judgments(
-    database: Path,
+def import_(
+    files: tuple[str, ...], campaign: Path, form: str | None, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Import FILES into a campaign: judgments, MQM or ESA ratings, or results of hits.
+
+    Judgments are CSV, TSV or JSONL ("-" is stdin), or another campaign or database. They have the fields segment, start
+    and stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
+    severity (of a NO). A blank label is an unanswered question.
+
+    MQM ratings are the TSV of google/wmt-mqm-human-evaluation, ESA ratings Appraise's CSV or WMT's JSONL. What a rater
+    marked makes the constituents aligned with it unacceptable (NO); the others are acceptable (YES). Where there is no
+    campaign, one is made of the file's texts. MQM scores are weighted sums of errors, ESA scores run from 0 to 100.
+
+    Results are the CSV of a requester's web site, or the JSONL of `rypt export --results`. A label row needs
+    Input.segment, Input.start and Input.stop (or first and last), Input.phrase_1 … and Answer.label_1 …; a comparison
+    Input.system_a, Input.system_b and Answer.choice; a ranking Input.system_1 … and Answer.rank_1 …. With --batch,
+    Input.item is enough.
+
+    Each file is one transaction, and importing it again adds nothing.
+    """
+    quiet = quiet or as_json
+    forms = {form or file_format(file) for file in files}
+    if len(forms) > 1:
+        raise click.UsageError(f"expected files of one format, found {' and '.join(sorted(forms))}")
+    form = forms.pop()
+    for name, formats in FORMATS_OF.items():
+        if options[name] not in (None, (), False) and form not in formats:
+            parameter = next(p for p in import_.params if p.name == name)
+            raise click.UsageError(f"{parameter.opts[0]} is for {' and '.join(formats)}, not for {form}")
+    if form == "judgments":
+        _import_judgments(files, campaign, as_json=as_json, quiet=quiet, **options)
+        return
+    records = []
+    for file in files:
+        run = _import_results if form == "results" else _import_ratings
+        records.append(run(form, file, campaign, quiet=quiet, as_json=as_json, **options))
+    if as_json:
+        click.echo(json.dumps(records, ensure_ascii=False))
+
+
+def file_format(file: str) -> str:
+    """The format of a file by its first line; what is no other are judgments."""
+    path = Path(file)
+    if file == "-" or not path.is_file() or path.suffix == ".db":
+        return "judgments"
+    try:
+        lines = [line for _, line in islice(read_lines(file), 1)]
+    except RyptError:  # a database, or what the reader of judgments refuses
+        return "judgments"
+    first = lines[0].lstrip() if lines else ""
+    if first.startswith(("{", "[")):
+        if '"esa_spans"' in first or '"tgt_text"' in first:
+            return "esa"
+        return "results" if '"assignment"' in first else "judgments"
+    cells = [cell.strip('"').lower() for cell in first.replace("\t", ",").split(",")]
+    if "label" in cells or "text" in cells:
+        return "judgments"
+    if {"hitid", "workerid"} <= set(cells):
+        return "results"
+    if "\t" in first and ({"system", "rater"} <= set(cells) or first.count("\t") >= 8):
+        return "mqm"
+    kinds = {"tgt", "chk", "ref", "bad", "itemtype"}
+    return "esa" if kinds & set(cells[3:5]) or "itemtype" in cells else "judgments"
+
+
+def _import_judgments(
     files: tuple[str, ...],
-    rename: tuple[str, ...],
-    defaults: tuple[str, ...],
-    skip_refused: bool,
-    replace_trees: bool,
-    case: str | None,
+    database: Path,
+    *,
     as_json: bool,
     quiet: bool,
+    rename: tuple[str, ...],
+    defaults: tuple[str, ...],
+    strict: bool | None,
+    replace_trees: bool,
+    case: str | None,
+    **_: Any,
 ) -> None:
-    """Import segments and judgments from JSONL, CSV or TSV FILES ("-" is stdin), or from other databases or campaigns.
-
-    Each file is one transaction, and importing it again adds nothing. Judgments have the fields segment, start and
-    stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
-    severity (of a NO). A blank label means that the question was not answered: it is counted and not imported.
-    """
     from rypt.database.exchange import JUDGMENT_FIELDS, import_file, new_database
 
     known = {*JUDGMENT_FIELDS, "first", "last"}
@@ -143,10 +167,10 @@ def judgments(
                 imported = import_file(
                     opened,
                     database_file(Path(file)) if Path(file).is_dir() else file,
-                    lines=progress(read_lines(file), f"import {file}", quiet=quiet or as_json),
+                    lines=progress(read_lines(file), f"import {file}", quiet=quiet),
                     rename=_pairs(rename),
                     defaults=_pairs(defaults),
-                    skip_refused=skip_refused,
+                    skip_refused=strict is False,
                     replace_trees=replace_trees,
                 )
             except RyptError as error:  # the files before it stay
@@ -155,9 +179,9 @@ def judgments(
                 failure = error
                 break
             for number, message in imported.refusals:
-                talk(f"{file}:{number}: refused: {message}", quiet=quiet or as_json)
+                talk(f"{file}:{number}: refused: {message}", quiet=quiet)
             for conflict in imported.conflicts[:20]:
-                talk(f"{file}: conflict: {conflict}", quiet=quiet or as_json)
+                talk(f"{file}: conflict: {conflict}", quiet=quiet)
             results.append({"file": file, **asdict(imported)})
         by_hand = 0 < sum(result["added"] for result in results) <= BY_HAND
         contradictions = opened.count_contradictions() if by_hand else 0
@@ -185,71 +209,73 @@ def _pairs(items: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-@import_.command()
-@importing
-def mqm(**options: Any) -> None:
-    """Import MQM ratings: a TSV FILE with a line for each error, as google/wmt-mqm-human-evaluation has them.
-
-    An error that a rater marked in a candidate makes the constituents it is aligned with unacceptable (NO), the others
-    are acceptable (YES). Each rater is a worker, each system an origin. Where the folder has no campaign, one is made
-    of the file's texts. Ratings find their segments and candidates by their texts. Mistakes in the file are mended and
-    counted; what has no place is left out and counted, too.
-
-    Scores are weighted sums of errors, 0 is best: Major 5, Minor 1, Minor Fluency/Punctuation 0.1, Non-translation 25,
-    Critical 10.
-    """
-    _import("mqm", **options)
-
-
-@import_.command()
-@importing
-@click.option("--batches", type=FILE, help="The JSON of the batches, for Appraise's CSV.")
-@click.option(
-    "--languages", "pair", metavar="SRC-TGT", help="Take only this language pair, as the file names it."
-)
-def esa(**options: Any) -> None:
-    """Import ESA ratings: a FILE of Appraise's CSV (with --batches), or of WMT's JSONL, as `rypt import mqm` does.
-
-    Scores run from 0 to 100, the best.
-    """
-    _import("esa", **options)
-
-
-def _import(
+def _import_ratings(
     form: str,
-    *,
     file: str,
-    folder: str,
+    folder: Path,
+    *,
     references: tuple[str, ...],
     reference_files: tuple[str, ...],
-    language: str | None,
-    severity: str,
-    omissions: bool,
-    strict: bool,
+    languages: str | None,
+    severity: str | None,
+    no_omissions: bool,
+    excluded_raters: tuple[str, ...],
+    scores: str | None,
+    strict: bool | None,
+    repairs_file: str | None,
+    batches: str | None,
     as_json: bool,
     quiet: bool,
-    batches: str | None = None,
-    pair: str | None = None,
-    **options: Any,
-) -> None:
+    **_: Any,
+) -> Mapping[str, Any]:
     from rypt.ratings.rated_campaign import RatingsFile, import_ratings_file
     from rypt.ratings.rating import Policy
 
-    quiet = quiet or as_json
     result = import_ratings_file(
-        RatingsFile(file, form, references, reference_files, language, batches, pair),
+        RatingsFile(file, form, references, reference_files, languages, batches),
         folder,
-        Policy(severity, omissions),
-        strict=strict,
+        Policy(severity or "minor", not no_omissions),
+        strict=bool(strict),
+        excluded_raters=excluded_raters,
+        scores=scores,
+        repairs_file=repairs_file,
         watch=watcher(quiet=quiet),
         tell=lambda text: talk(text, quiet=quiet),
-        **options,
     )
-    click.echo(
-        json.dumps(result.as_dict(), ensure_ascii=False) if as_json else result,
-        err="-" in (options["scores"], options["repairs_file"]),
-    )
-    written = options["scores"] or f"{folder}/scores.jsonl"
-    talk(
-        f"{plural(result.scores or 0, 'score')} written to {written}\nnext: rypt status {folder}", quiet=quiet
-    )
+    if not as_json:
+        click.echo(result, err="-" in (scores, repairs_file))
+        written = scores or f"{folder}/scores.jsonl"
+        talk(f"{plural(result.scores or 0, 'score')} written to {written}", quiet=quiet)
+        talk(f"next: rypt status {folder}", quiet=quiet)
+    return result.as_dict()
+
+
+def _import_results(
+    _: str,
+    file: str,
+    campaign: Path,
+    *,
+    rename: tuple[str, ...],
+    batch: str | None,
+    market: str | None,
+    as_json: bool,
+    **__: Any,
+) -> Mapping[str, Any]:
+    from hits.batch.folder import read_batch
+    from hits.cli.shared import added_line
+    from hits.results import csv_file
+    from hits.results.answers import open_results
+    from hits.results.jsonl_file import import_answers
+
+    is_jsonl = any(line.startswith("{") for _, line in islice(read_lines(file), 1))
+    if is_jsonl and (rename or batch or market):
+        raise click.UsageError("--rename, --batch and --market are for a results CSV")
+    of_batch, names = read_batch(batch) if batch else None, _pairs(rename)
+    with open_results(campaign, readonly=False) as results:
+        if is_jsonl:
+            added = import_answers(results, file)
+        else:
+            added = csv_file.import_results(results, file, rename=names, batch=of_batch, market=market or "")
+    if not as_json:
+        click.echo(added_line(added))
+    return asdict(added)

@@ -18,7 +18,7 @@ GROUP = "rypt.commands"
 SECTIONS = {
     "Begin": ("demo", "init", "import", "status"),
     "Ask and score": ("queries", "score", "explain", "analyze", "export", "check"),
-    "Tune": ("tune", "decode", "loop", "moses-tools"),
+    "Tune": ("tune", "loop", "moses-tools"),
     "Compare and rank": ("compare", "rank"),
     "People": ("hits", "simulate"),
 }

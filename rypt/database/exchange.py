@@ -115,7 +115,7 @@ def import_file(
                     result.others += db.put_excluded(*_excluded_from_record(record))
                 else:
                     raise FormatError(
-                        "expected judgments and segments, found an answer to a hit (rypt import results)"
+                        "expected judgments and segments, found an answer to a hit (rypt import --format results)"
                     )
             except RyptError as error:
                 result.refused += 1

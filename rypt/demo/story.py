@@ -24,7 +24,8 @@ from hits.compare.systems import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, command_line, market_url, serving
-from hits.ranking.rank import ComparisonFiles, rank
+from hits.ranking.rank import rank
+from hits.ranking.readers.files import ComparisonFiles
 from hits.records import Kind
 from hits.results.answers import Results
 from hits.results.quality import worker_reports
@@ -33,7 +34,7 @@ from hits.server.invitations import invite, worker_names
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import read_truth
 from hits.simulated import is_simulated
-from mert.run import Stopping
+from mert.loop import Stopping
 from mert.search import SearchSettings
 from mert.tuning import tune_decoder
 from mert.weights import read_weights
@@ -65,10 +66,9 @@ class Demo:
         plan: Plan,
         tell: Callable[[str], None],
         *,
-        port: int = 0,
         invite: Callable[[str], None] = lambda link: None,
     ) -> None:
-        self.folder, self.plan, self.tell, self.port, self.invite = folder, plan, tell, port, invite
+        self.folder, self.plan, self.tell, self.invite = folder, plan, tell, invite
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
         self._comparisons = self.unseen / "batches"
@@ -142,7 +142,7 @@ class Demo:
         workers = "" if self.plan.people else ", with SIMULATED workers who come over HTTP"
         self._begin(f"serving a market{workers}")
         last = urlsplit(market_url(self.market)).port if self.plan.people else None  # links name the port
-        with serving(self.market, self.port or last or 0) as market:
+        with serving(self.market, last or 0) as market:
             self._served = market
             self._show("hits", "serve", self.market)
             self.tell(f"  the market is at {market.url}")
@@ -189,7 +189,7 @@ class Demo:
             exclude_bad=not self._person_judges,  # a person who only looks around is not excluded
         )
         campaign = replace(campaign, settings=replace(campaign.settings, loop=limits))
-        return Loop(campaign, poll=1.0, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
+        return Loop(campaign, tell=lambda text: self.tell(f"  {text}"), pause=self._pause)
 
     def _run_loop(self) -> None:
         self._begin("the loop: decode, ask, tune to RYPT, again")
@@ -323,7 +323,7 @@ class Demo:
         compared = any(self._differ(BASELINE, name) for name in (BLEU, RYPT))
         preferences = None
         if self._differ(RYPT, BLEU):
-            self._show("rank", "preferences", self.unseen, "--systems", f"{RYPT},{BLEU}")
+            self._show("rank", "pairs", self.unseen, "--systems", f"{RYPT},{BLEU}")
             preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         workers = self._workers(self.campaign)
         person = self._person_keys()

@@ -1,7 +1,7 @@
 """The label batch of an iteration: new and valuable questions within the remaining budget."""
 
 import shutil
-from collections.abc import Collection
+import tempfile
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -51,21 +51,24 @@ def affordable_batch(
     Where even one question is too expensive, there are no hits, and ``needs`` is what one costs.
     """
     fees = campaign.settings.market.fees
-    if batch.exists():
-        if price(batch, market=fees).total <= budget:
-            return _numbers(batch, fees)
-        _discard(batch)
-    try:
-        _make(campaign, loop, batch, budget, seed)
-    except RyptError:
-        least = _price_of_one(campaign, loop, batch, seed)
-        if least <= budget:
-            raise
-        return {**NOTHING, "needs": str(least)}
-    return _numbers(batch, fees)
-
-
-def _numbers(batch: Path, fees: str) -> dict[str, Any]:
+    if batch.exists() and price(batch, market=fees).total > budget:
+        if ledgers(batch):
+            raise RyptError(f"{batch} is published and costs more than what is left: raise the budget")
+        discarded = batch.with_name(f".{batch.name}.discarded")  # so that it disappears at once
+        shutil.rmtree(discarded, ignore_errors=True)
+        batch.rename(discarded)
+        shutil.rmtree(discarded, ignore_errors=True)
+    if not batch.exists():
+        try:
+            _make(campaign, loop, batch, budget, seed)
+        except RyptError:
+            with tempfile.TemporaryDirectory() as folder:
+                trial = Path(folder, "batch")
+                _make(campaign, replace(loop, labels=1), trial, PLENTY, seed)
+                least = price(trial, market=fees).total
+            if least <= budget:
+                raise
+            return {**NOTHING, "needs": str(least)}
     cost = price(batch, market=fees)
     counts = {"hits": cost.hits, "assignments": cost.assignments, "answers": cost.answers}
     return {"batch": read_batch(batch).settings.id, **counts, "cost": str(cost.total), "needs": "0"}
@@ -73,33 +76,5 @@ def _numbers(batch: Path, fees: str) -> dict[str, Any]:
 
 def _make(campaign: Campaign, loop: LoopSettings, batch: Path, budget: Decimal, seed: int) -> None:
     fees = campaign.settings.market.fees
-    options = BatchOptions(budget=budget, labels=loop.labels, select=loop.select, market=fees, seed=seed)
+    options = BatchOptions(budget=budget, limit=loop.labels, select=loop.select, market=fees, seed=seed)
     make_batch(campaign.folder, batch, options)
-
-
-def _price_of_one(campaign: Campaign, loop: LoopSettings, batch: Path, seed: int) -> Decimal:
-    """What a batch of one question costs."""
-    trial = batch.with_name(f".{batch.name}.trial")
-    shutil.rmtree(trial, ignore_errors=True)
-    try:
-        _make(campaign, replace(loop, labels=1), trial, PLENTY, seed)
-        return price(trial, market=campaign.settings.market.fees).total
-    finally:
-        shutil.rmtree(trial, ignore_errors=True)
-
-
-def published_by_hand(campaign: Campaign, iterations: Collection[int]) -> list[Path]:
-    """The published batches in the campaign's folder that belong to none of these iterations."""
-    names = {str(number) for number in iterations}
-    batches = sorted(campaign.path("batches").glob("[!.]*"))
-    return [batch for batch in batches if batch.name not in names and ledgers(batch)]
-
-
-def _discard(batch: Path) -> None:
-    """Remove a batch that was not published; it disappears at once."""
-    if ledgers(batch):
-        raise RyptError(f"{batch} is published and costs more than what is left: raise the budget to go on")
-    discarded = batch.with_name(f".{batch.name}.discarded")
-    shutil.rmtree(discarded, ignore_errors=True)
-    batch.rename(discarded)
-    shutil.rmtree(discarded, ignore_errors=True)

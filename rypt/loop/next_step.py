@@ -10,7 +10,7 @@ from rypt.campaign.settings import SETTINGS
 from rypt.text import plural
 
 if TYPE_CHECKING:
-    from rypt.loop.status import BatchStatus, CampaignStatus
+    from rypt.loop.status import CampaignBatch, CampaignStatus
 
 BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
 COMPARING = "--kind comparison --assignments 5 --limit 20 --controls 0.2"  # an afternoon
@@ -50,52 +50,52 @@ def _inside(s: "CampaignStatus", *names: str) -> str:
     return str(Path(s.folder, *names))
 
 
+def _is_local(s: "CampaignStatus") -> bool:
+    return s.situation.settings.market.endpoint is None
+
+
 def _loop(s: "CampaignStatus") -> NextStep | None:
-    if s.progress.loop_stopped:
-        why = f"the loop has stopped, {s.progress.loop_stopped}: what it did, and its best weights"
+    if s.situation.loop_stopped:
+        why = f"the loop has stopped, {s.situation.loop_stopped}: what it did, and its best weights"
         return _step(why, "loop", s.folder, "-o", _inside(s, "best.weights"))
-    if not s.progress.loop_runs:
+    if not s.situation.loop_runs:
         return None
-    serve = ["--serve"] if s.market.endpoint is None else []
-    return _step("the loop does all the steps, and goes on where it stopped", "loop", s.folder, *serve)
+    serve = ["--serve"] if _is_local(s) else []
+    return _step("the loop does all the steps, and resumes where it stopped", "loop", s.folder, *serve)
 
 
-def _parse(s: "CampaignStatus") -> NextStep | None:
-    if s.texts.parsed or s.progress.outputs:
+def _begin(s: "CampaignStatus") -> NextStep | None:
+    """A decoding where weights are new; another campaign where this one has no candidates or no trees."""
+    now = s.situation
+    if not s.texts.parsed and not now.outputs:
+        why = "no segment has a parse: a new campaign makes trees, or has those of a parser (--trees)"
+    elif s.texts.decoder and (not s.texts.candidates or now.weights > now.decoded):
+        why = (
+            "new weights have not been decoded with" if s.texts.candidates else "there are no candidates yet"
+        )
+        return _step(why, "loop", s.folder, "--once")
+    elif not s.texts.candidates:
+        why = "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml"
+    else:
         return None
-    why = "no segment has a parse: a new campaign makes trees, or has those of a parser (--trees)"
     return _step(why, "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST")
 
 
-def _decode(s: "CampaignStatus") -> NextStep | None:
-    if not s.texts.decoder or (s.texts.candidates and s.progress.weights <= s.progress.decoded):
-        return None
-    why = "new weights have not been decoded with" if s.texts.candidates else "there are no candidates yet"
-    return _step(why, "decode", s.folder)
-
-
-def _init(s: "CampaignStatus") -> NextStep | None:
-    if s.texts.candidates:
-        return None
-    why = "there are no candidates: a new campaign takes a list (or --decoder), or name one in rypt.toml"
-    return _step(why, "init", f"{s.folder}-2", "--source", "SOURCE", "--nbest", "LIST")
-
-
-def _serve(s: "CampaignStatus", batch: "BatchStatus") -> NextStep | None:
-    if s.market.endpoint is not None or is_served(s.market_folder):
+def _serve(s: "CampaignStatus", batch: "CampaignBatch") -> NextStep | None:
+    market = Path(s.folder, s.situation.settings.market.folder)
+    if not _is_local(s) or is_served(market):
         return None
     why = f"batch {batch.name} needs its market, in another window"
     if not batch.published:
         why += f"; to do without the batch, delete {batch.folder}"
-    return _step(why, "hits", "serve", str(s.market_folder), "-C", s.folder)
+    return _step(why, "hits", "serve", s.folder)
 
 
 def _publish(s: "CampaignStatus") -> NextStep | None:
     for batch in s.batches:
         if batch.state in ("made", "partly published"):
             why = f"batch {batch.name} is made, {batch.published} of {batch.hits} hits are published"
-            publish = _step(why, "hits", "publish", batch.folder, *s.market.options(s.folder))
-            return _serve(s, batch) or publish
+            return _serve(s, batch) or _step(why, "hits", "publish", batch.folder)
     return None
 
 
@@ -105,59 +105,58 @@ def _collect(s: "CampaignStatus") -> NextStep | None:
         return None
     if (serve := _serve(s, batch)) is not None:
         return serve
-    market = s.market.options(s.folder)
     why = f"{batch.answered} of {batch.assignments} assignments of batch {batch.name} were collected"
-    collect = ["hits", "collect", batch.folder, "-C", s.folder, *market]
-    if s.market.endpoint is not None:
+    collect = ["hits", "collect", batch.folder]
+    invite = ["hits", "invite", "NAME", "--market", s.folder]
+    if not _is_local(s):
         return _step(why, *collect)
-    invite = ["hits", "invite", "NAME", *market]
     if batch.answered:
         return _step(f"{why}; more people come by the links of: {command_line(invite)}", *collect)
-    return _step(
-        f"{why}: invite people, each by name; when they have answered: {command_line(collect)}", *invite
-    )
-
-
-def _rank(s: "CampaignStatus") -> NextStep | None:
-    """The answer, where people compared systems and labelled nothing."""
-    systems = s.compared.systems if s.compared else []
-    if s.labels.judgments or len(systems) < 2:
-        return None
-    why = "people compared the systems"
-    if s.waiting:
-        why += f"; {plural(s.waiting, 'assignment')} to review (docs/howto-systems.md, Settle up)"
-    if s.people.bad:
-        look = command_line(["hits", "workers", "-C", s.folder])
-        why += f"; the answers of {', '.join(s.people.bad[:3])} look bad and still count, see: {look}"
-    if len(systems) == 2:
-        return _step(why, "rank", "preferences", s.folder, "--systems", ",".join(systems))
-    return _step(why, "rank", "systems", s.folder)
+    later = f"when they have answered: {command_line(collect)}"
+    return _step(f"{why}: invite people, each by name; {later}", *invite)
 
 
 def _compare(s: "CampaignStatus") -> NextStep | None:
-    """Comparisons, where the lists are the outputs of systems and nobody was asked anything."""
-    systems = len(s.progress.outputs)
-    if s.labels.judgments or s.batches or systems < 2:
+    """Where the lists are the outputs of systems and nobody labelled anything: comparisons, then the answer."""
+    if s.labels.judgments:
         return None
-    labels = f"; to have phrases labelled instead: {_spreadsheet(s)}" if s.progress.to_ask else ""
-    why = f"{systems} systems have one candidate for each segment, which people can compare{labels}"
+    systems = s.compared.systems if s.compared else []
+    if len(systems) > 1:
+        why = "people compared the systems"
+        if s.waiting:
+            why += f"; {plural(s.waiting, 'assignment')} to review (docs/howto-systems.md, Settle up)"
+        if s.people.bad:
+            look = command_line(["hits", "workers", "-C", s.folder])
+            why += f"; the answers of {', '.join(s.people.bad[:3])} look bad and still count, see: {look}"
+        if len(systems) == 2:
+            return _step(why, "rank", "pairs", s.folder, "--systems", ",".join(systems))
+        return _step(why, "rank", "systems", s.folder)
+    outputs = len(s.situation.outputs)
+    if s.batches or outputs < 2:
+        return None
+    labels = f"; to have phrases labelled instead: {_spreadsheet(s)}" if s.situation.to_ask else ""
+    why = f"{outputs} systems have one candidate for each segment, which people can compare{labels}"
     return _step(why, "hits", "make", s.folder, "-o", _inside(s, "batches", "1"), *COMPARING.split())
+
+
+def _has_batch(s: "CampaignStatus") -> bool:
+    """Whether there is a batch of the last list."""
+    return any(batch.name == str(max(1, s.situation.decoded)) for batch in s.batches)
 
 
 def _ask(s: "CampaignStatus") -> NextStep | None:
     """Labels, where nothing was judged yet, or a list was decoded since the last batch."""
-    if not s.progress.to_ask or _has_batch(s) or (s.labels.judgments and not s.progress.decoded):
+    now = s.situation
+    if not now.to_ask or _has_batch(s) or (s.labels.judgments and not now.decoded):
         return None
-    why = f"{s.progress.to_ask:,} phrases of the frontier have no label"
+    why = f"{now.to_ask:,} phrases of the frontier have no label"
     if not s.texts.decoder:
         return _labels(s, why)
-    batch, loop = _inside(s, "batches", str(max(1, s.progress.decoded))), s.loop
-    options = ["--select", loop.select, "--labels", str(loop.labels)]
-    return _step(why, "hits", "make", s.folder, "-o", batch, *options)
-
-
-def _has_batch(s: "CampaignStatus") -> bool:
-    return any(batch.name == str(max(1, s.progress.decoded)) for batch in s.batches)
+    loop = now.settings.loop
+    options = ["--select", loop.select, "--limit", str(loop.labels)]
+    return _step(
+        why, "hits", "make", s.folder, "-o", _inside(s, "batches", str(max(1, now.decoded))), *options
+    )
 
 
 def _labels(s: "CampaignStatus", why: str) -> NextStep:
@@ -176,37 +175,39 @@ def _spreadsheet(s: "CampaignStatus") -> str:
 
 def _ask_more(s: "CampaignStatus") -> NextStep | None:
     """More labels, where those there are distinguish too few candidates; the loop of a decoder asks by itself."""
-    if s.texts.decoder or not s.labels.judgments or not s.progress.to_ask:
+    now = s.situation
+    if s.texts.decoder or not s.labels.judgments or not now.to_ask:
         return None
-    tunes = s.progress.features and not s.progress.tuned
-    if s.progress.distinguished < ENOUGH:
-        state = f"labels distinguish the candidates of {s.progress.distinguished:.1%} of the segments"
+    tunes = now.features and not now.tuned
+    if now.distinguished < ENOUGH:
+        state = f"labels distinguish the candidates of {now.distinguished:.1%} of the segments"
     elif tunes and (s.labels.after or 0) < ENOUGH:
         state = f"labels reach {s.labels.after or 0:.1%} of the constituents"
     else:
         return None
     goal = "tune" if tunes else "choose by them"
-    return _labels(s, f"{state}; {goal} when it is {ENOUGH:.0%}. {s.progress.to_ask:,} phrases have no label")
+    return _labels(s, f"{state}; {goal} when it is {ENOUGH:.0%}. {now.to_ask:,} phrases have no label")
 
 
 def _tune(s: "CampaignStatus") -> NextStep | None:
-    progress = s.progress
-    changes_nothing = progress.decoded and not progress.new and not _has_batch(s)
-    if not s.labels.judgments or not progress.features or progress.tuned or changes_nothing:
+    now = s.situation
+    changes_nothing = now.decoded and not now.new and not _has_batch(s)
+    if not s.labels.judgments or not now.features or now.tuned or changes_nothing:
         return None
-    enough = progress.distinguished >= ENOUGH and (s.labels.after or 0) >= ENOUGH
-    if not s.texts.decoder and not (enough if progress.to_ask else progress.distinguished >= FLAT):
+    enough = now.distinguished >= ENOUGH and (s.labels.after or 0) >= ENOUGH
+    if not s.texts.decoder and not (enough if now.to_ask else now.distinguished >= FLAT):
         return None
-    number = f"{progress.weights + 1}.weights"
-    output = _inside(s, "weights", number) if progress.decoded else _inside(s, "rypt.weights")
-    return _step("there are labels to tune to", "tune", s.folder, "--metric", "rypt", "-o", output)
+    names = ("weights", f"{now.weights + 1}.weights") if now.decoded else ("rypt.weights",)
+    return _step(
+        "there are labels to tune to", "tune", s.folder, "--metric", "rypt", "-o", _inside(s, *names)
+    )
 
 
 def _score(s: "CampaignStatus") -> NextStep:
-    left, picks = s.progress.to_ask, _inside(s, "picks.txt")
+    left, picks = s.situation.to_ask, _inside(s, "picks.txt")
     if not s.labels.judgments and left:  # a batch ended without an answer
         return _labels(s, f"{left:,} phrases of the frontier have no label")
-    if s.progress.picked:
+    if s.situation.picked:
         more = f"; {left:,} phrases have no label, to ask about more: {_spreadsheet(s)}" if left else ""
         return _step(f"{picks} has the best candidate of each segment{more}")
     why = "the best candidate of each segment by RYPT"
@@ -214,6 +215,5 @@ def _score(s: "CampaignStatus") -> NextStep:
 
 
 RULES: tuple[Callable[["CampaignStatus"], NextStep | None], ...] = (
-    *(_loop, _parse, _decode, _init, _publish, _collect),
-    *(_rank, _compare, _ask, _ask_more, _tune, _score),
+    *(_loop, _begin, _publish, _collect, _compare, _ask, _ask_more, _tune, _score),
 )

@@ -29,7 +29,7 @@ LINES = (  # of the picture: the number, the style, the name
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Iteration:
     """One iteration; None for what was not done.
 
     ``asked`` are the answers bought, ``labels`` those that came, count and are no controls, ``reused`` the questions of
@@ -73,7 +73,7 @@ class LoopReport:
     weights: Path | None
     simulated: int
     signature: str
-    iterations: Sequence[Row]
+    iterations: Sequence[Iteration]
 
     def write(self, path: PathLike) -> None:
         """Write the best weights to a file; write nothing if nothing was tuned yet."""
@@ -132,14 +132,17 @@ class LoopReport:
         return "\n".join([*lines, self.signature])
 
 
-def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Row]:
+def iterations(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Iteration]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
-    found = []
-    for number, decoded in journal.results("decode").items():
+    results = {
+        step: journal.results(step) for step in ("decode", "make", "publish", "workers", "score", "tune")
+    }
+    rows = []
+    for number, decoded in results["decode"].items():
         made, published, workers, score, tuned = (
-            journal.result(number, step) or {} for step in ("make", "publish", "workers", "score", "tune")
+            results[step].get(number, {}) for step in ("make", "publish", "workers", "score", "tune")
         )
-        row = Row(
+        row = Iteration(
             iteration=number,
             candidates=decoded["all_candidates"],
             new=decoded["new"],
@@ -156,8 +159,8 @@ def rows(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> l
             coverage=score.get("coverage"),
             final=scores[number].score if scores and number in scores else None,
         )
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def signature(journal: Journal) -> str:
@@ -186,13 +189,13 @@ def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
     return bool(best.score - one.score <= error)
 
 
-def table(iterations: Sequence[Row]) -> str:
+def table(iterations: Sequence[Iteration]) -> str:
     from tabulate import tabulate
 
     lines = [
         (
             *(row.iteration, row.candidates, row.new),
-            *("-" if number is None else str(number) for number in (row.asked, row.labels)),
+            *(_shown(value, "d") for value in (row.asked, row.labels)),
             "-" if row.reused is None else f"{row.reused} of {row.questions}",
             f"${row.cost:.2f}",
             *(_shown(value, ".4f") for value in (row.decoded, row.before, row.after)),

@@ -8,6 +8,7 @@ and ends the same. The conditions to stop are checked after each decoding, so th
 and can be compared with the earlier ones.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -21,20 +22,20 @@ from hits.batch.folder import read_batch
 from hits.batch.make import price
 from hits.market.client import MarketAddress
 from hits.market.collect import collect
-from hits.market.ledger import published_hits
+from hits.market.ledger import ledgers, published_hits
 from hits.market.publish import expire, opened_batch, publish
 from hits.market.served import command_line, dashboard_url, is_served, serving
 from hits.market.status import batch_status, collection_status
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from mert.search import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer, score
-from rypt.loop.batch import NOTHING, affordable_batch, count_questions, published_by_hand
+from rypt.loop.batch import NOTHING, affordable_batch, count_questions
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.report import LoopReport, best_iteration, rows, signature
+from rypt.loop.report import LoopReport, best_iteration, iterations, signature
 from rypt.options import money
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.text import PathLike, RyptError, plural
@@ -45,7 +46,7 @@ BUDGET = "budget"  # the budget of a campaign whose settings have none, recorded
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
 ASKING = ("publish", "collect", "workers")  # only where a batch was made
 SIGNIFICANT = 0.05
-FIRST_PAUSE, GROWTH = 1.0, 1.5  # seconds between two checks of the market, and how they grow
+FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.5, 60.0  # seconds between two checks of the market
 
 
 def known_budget(campaign: Campaign) -> Decimal | None:
@@ -61,11 +62,9 @@ class Loop:
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
-    if it is killed, run it again to resume it. Parameters that are not given come from the campaign's ``rypt.toml``.
-
-    ``budget`` is the maximum total cost in dollars, ``poll`` the maximum time in seconds between two checks of the
-    market. ``go_on`` does not wait for missing answers to the batch that is on the market now. ``tell`` is called with
-    progress messages, ``pause`` to wait for seconds, and ``now`` for the time.
+    if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``; ``budget``, the maximum
+    total cost in dollars, takes the place of theirs. ``tell`` is called with progress messages, ``pause`` to wait for
+    seconds, and ``now`` for the time.
 
         loop = rypt.loop.Loop("campaign", budget="25.00")
         loop.run(serve=True)                        # also serves the local market while the loop runs
@@ -77,10 +76,6 @@ class Loop:
         campaign: Campaign | PathLike,
         *,
         budget: Decimal | str | None = None,
-        max_iterations: int | None = None,
-        poll: float = 60.0,
-        threads: int = 1,
-        go_on: bool = False,
         tell: Callable[[str], None] = lambda text: None,
         pause: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.time,
@@ -89,16 +84,12 @@ class Loop:
         amount = known_budget(opened) if budget is None else money(str(budget))
         if budget is not None and amount is None:
             raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
-        limits = opened.settings.loop
-        self.settings = replace(limits, budget=amount, max_iterations=max_iterations or limits.max_iterations)
+        self.settings = replace(opened.settings.loop, budget=amount)
         self.folder = str(opened.folder)
         self.market = opened.settings.market
         self.market_folder = opened.path(self.market.folder)  # where it is a local one
-        self.tell, self.journal = tell, Journal(opened.path(JOURNAL))
-        self._poll, self._threads, self._go_on = poll, threads, go_on
-        self._pause, self._now = pause, now
-        self._prices: dict[Path, Decimal] = {}  # of batches that were published by hand
-        self._hurried = 0  # the iteration whose missing answers are not waited for
+        self.journal = Journal(opened.path(JOURNAL))
+        self.tell, self._pause, self._now = tell, pause, now
 
     @property
     def campaign(self) -> Campaign:
@@ -108,7 +99,7 @@ class Loop:
     @property
     def address(self) -> MarketAddress:
         if self.market.endpoint is not None:
-            return MarketAddress(endpoint=self.market.endpoint, production=self.market.production)
+            return MarketAddress(endpoint=self.market.endpoint)
         return MarketAddress(folder=self.market_folder)
 
     @property
@@ -121,12 +112,11 @@ class Loop:
     def spent(self) -> Decimal:
         """What all published batches cost, also those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
-        by_hand = published_by_hand(self.campaign, {*published, self.iteration})
-        for batch in by_hand:
-            if batch not in self._prices:
-                self._prices[batch] = self._price_of(batch)
+        ours = {str(number) for number in (*published, self.iteration)}
+        folders = sorted(self.campaign.path("batches").glob("[!.]*"))
+        by_hand = [folder for folder in folders if folder.name not in ours and ledgers(folder)]
         costs = [Decimal(result["cost"]) for result in published.values()]
-        return sum([*costs, *(self._prices[batch] for batch in by_hand)], Decimal(0))
+        return sum([*costs, *map(self._price_of, by_hand)], Decimal(0))
 
     @property
     def left(self) -> Decimal:
@@ -149,33 +139,27 @@ class Loop:
         """The list that an iteration decoded."""
         return self.campaign.path(f"lists/{number}.nbest.gz")
 
-    def run(self, *, serve: bool = False, port: int | None = None) -> str:
+    def run(self, *, serve: bool = False) -> str:
         """Run until there is a reason to stop, and return it; ``serve`` also serves the local market meanwhile."""
         if serve and self.market.endpoint is not None:
             raise RyptError(
                 f"only a local market can be served, and this campaign's is {self.market.endpoint}"
             )
         serves = serve and self.stopped() is None
-        with serving(self.market_folder, port) if serves else nullcontext() as market, self.journal.opened():
+        with serving(self.market_folder) if serves else nullcontext() as market, self.journal.opened():
             if market is not None:
                 self.tell(f"market at {market.url}")
-            self._record_budget()
-            self._hurried = self.iteration if self._go_on and self.pending() == "collect" else 0
+            budget = {"budget": str(self.budget)}  # kept, so that it need not be given again to resume
+            if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
+                self._record(0, BUDGET, budget)
             while (reason := self.stopped()) is None:
                 step = self.pending()
                 result = getattr(self, f"_{step}")(self.iteration)
-                number = result["iteration"] if step == "decode" else self.iteration
-                self._record(number, step, result)
+                self._record(result["iteration"] if step == "decode" else self.iteration, step, result)
             return reason
 
     def _record(self, number: int, step: str, result: Mapping[str, Any]) -> None:
         self.journal.add(Entry(number, step, int(self._now()), result))
-
-    def _record_budget(self) -> None:
-        """Record a budget that the settings do not have, so that it need not be given again to resume."""
-        budget = {"budget": str(self.budget)}
-        if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
-            self._record(0, BUDGET, budget)
 
     def stopped(self) -> str | None:
         number, tuned = self.iteration, self.journal.results("tune")
@@ -226,7 +210,7 @@ class Loop:
             what = f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')}"
             return f"make and publish a batch of {what} for ${made['cost']}; {spent}"
         if step in ("publish", "collect"):
-            made = self._made(self.iteration)
+            made = dict(self.journal.result(self.iteration, "make") or {})
             done = "publish" if step == "publish" else "wait for the answers to"
             return f"{done} {self.batch(self.iteration)}: {plural(made['hits'], 'hit')} for ${made['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
@@ -242,7 +226,7 @@ class Loop:
             weights=self.best_weights(scores),
             simulated=simulated,
             signature=signature(self.journal),
-            iterations=rows(self.journal, scores),
+            iterations=iterations(self.journal, scores),
         )
 
     def scores(self) -> dict[int, ScoreReport]:
@@ -262,19 +246,11 @@ class Loop:
     def _show(self, *arguments: object) -> None:
         self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
-    @property
-    def _at(self) -> list[str]:
-        return self.market.options(self.folder)
-
     def _price_of(self, batch: Path) -> Decimal:
         return price(batch, market=self.market.fees).total
 
-    def _made(self, number: int) -> dict[str, Any]:
-        """What the batch of an iteration is; empty before it is made."""
-        return dict(self.journal.result(number, "make") or {})
-
     def _decode(self, number: int) -> dict[str, Any]:
-        self._show("decode", self.folder)
+        self._show("loop", self.folder, "--once")
         decoded = decode_campaign(self.campaign)
         self.tell(f"iteration {decoded.iteration}: {decoded}")
         return {name: getattr(decoded, name) for name in ("iteration", "candidates", "new", "all_candidates")}
@@ -285,8 +261,8 @@ class Loop:
         if not counts["open"]:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
-        limits = ["--select", settings.select, "--budget", self.left, "--labels", settings.labels]
-        options = [*self.market.options(self.folder), "--seed", settings.seed + number]
+        limits = ["--select", settings.select, "--budget", self.left, "--limit", settings.labels]
+        options = ["--seed", settings.seed + number]
         self._show("hits", "make", self.folder, "-o", batch, *limits, *options)
         made = self._affordable_batch(number, batch)
         if not made["hits"]:
@@ -299,13 +275,13 @@ class Loop:
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost, hits = self._price_of(batch), self._made(number)["hits"]
+        cost, hits = self._price_of(batch), (self.journal.result(number, "make") or {})["hits"]
         published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < hits:
             done = f"{published} of {hits} hits were" if published else "nothing was"
             left = f"${self.left} of the budget are left"
             raise RyptError(f"{batch} costs ${cost}, and {left}: {done} published")
-        self._show("hits", "publish", batch, *self._at)
+        self._show("hits", "publish", batch)
         hits = self._at_market(lambda: publish(batch, self.address)).hits
         self.tell(f"{batch}: ${cost} of ${self.left}")
         return {"hits": hits, "cost": str(cost)}
@@ -313,20 +289,21 @@ class Loop:
     def _collect(self, number: int) -> dict[str, Any]:
         """Poll at growing intervals until all answers came or no more can come."""
         batch, pause, before = self.batch(number), FIRST_PAUSE, -1
-        wanted, settings = self._made(number)["assignments"], read_batch(batch).settings
+        wanted = (self.journal.result(number, "make") or {})["assignments"]
+        settings = read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
-        self._show("hits", "collect", batch, "-C", self.folder, *self._at)
+        self._show("hits", "collect", batch)
         count = self._collected(batch)
         if count < wanted and self.market.endpoint is None:
-            invite = command_line(["hits", "invite", "NAME", *self._at])
+            invite = command_line(["hits", "invite", "NAME", "--market", self.folder])
             dashboard = dashboard_url(self.market_folder)
             self.tell(f"waiting for workers; dashboard: {dashboard}; invite workers: {invite}")
-        while count < wanted and number != self._hurried and self._may_come(batch, ends, ask=count == before):
+        while count < wanted and self._may_come(batch, ends, ask=count == before):
             if count != before:
                 self.tell(f"{count} of {wanted} answers so far; checking every few seconds")
                 before = count
             self._pause(pause)
-            pause = self._longer(pause)
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
             count = self._collected(batch)
         if count < wanted:
             self.tell(f"going on without {wanted - count} of {wanted} assignments")
@@ -336,9 +313,6 @@ class Loop:
             what = plural(unread, "unreadable assignment")
             self.tell(f"{what} left out of the results: unpaid, please review")
         return {"assignments": count, "missing": max(0, wanted - count)}
-
-    def _longer(self, pause: float) -> float:
-        return min(pause * GROWTH, max(self._poll, FIRST_PAUSE))
 
     def _may_come(self, batch: Path, ends: int, *, ask: bool) -> bool:
         """Whether an answer can still come; with ``ask`` ask the market, because hits may have been expired."""
@@ -357,30 +331,27 @@ class Loop:
         return count
 
     def _at_market(self, step: Callable[[], T]) -> T:
-        """Run a step that needs the market; if the market becomes unreachable, wait and repeat the step."""
+        """Run a step that needs the market; while that cannot be reached, wait and repeat the step."""
+        pause = FIRST_PAUSE
         while True:
-            self._wait_for_market()
             try:
-                return step()
+                if self._is_served():
+                    return step()
             except RyptError:
                 if self._is_served():
                     raise
-
-    def _is_served(self) -> bool:
-        return self.market.endpoint is not None or is_served(self.market_folder)
-
-    def _wait_for_market(self) -> None:
-        pause = FIRST_PAUSE
-        while not self._is_served():
             if pause == FIRST_PAUSE:
                 serve = command_line(["hits", "serve", str(self.market_folder)])
                 self.tell(f"the market in {self.market_folder} is not served; this waits for: {serve}")
             self._pause(pause)
-            pause = self._longer(pause)
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
+
+    def _is_served(self) -> bool:
+        return self.market.endpoint is not None or is_served(self.market_folder)
 
     def _workers(self, number: int) -> dict[str, Any]:
         """Exclude workers with a bad verdict, except those whom a person has included again."""
-        show = ["hits", "workers", "-C", self.folder, *self._at]
+        show = ["hits", "workers", "-C", self.folder]
         self._show(*show)
         reports = self._at_market(lambda: worker_reports(self.campaign))
         earlier = {w for result in self.journal.results("workers").values() for w in result["excluded"]}
@@ -417,7 +388,7 @@ class Loop:
         """New weights from all lists so far; weights that were decoded with already are not replaced."""
         weights, output = self.weights(number), self.weights(number + 1)
         decoded = self.list_file(number + 1).exists()
-        search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=self._threads)
+        search = SearchSettings(seed=self.settings.seed + 1000 * number, threads=os.cpu_count() or 1)
         options = ["--metric", "rypt", "--weights", weights]
         numbers = ["--seed", search.seed, "--threads", search.threads]
         self._show("tune", self.folder, *options, *numbers, *([] if decoded else ["-o", output]))

@@ -6,7 +6,7 @@ Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop)
 """
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from math import nan
 from pathlib import Path
@@ -21,16 +21,16 @@ from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
 from hits.simulated import is_simulated
+from mert.campaign import campaign_folder
 from rypt.analysis.agreement import krippendorff_alpha
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import by_value
-from rypt.campaign.settings import LoopSettings, MarketSettings
-from rypt.database.judgments import JudgmentDatabase
-from rypt.database.votes import Key, VoteArrays, read_votes
+from rypt.campaign.settings import CampaignSettings
+from rypt.database.votes import Key, read_votes
 from rypt.loop.next_step import NextStep, next_step
 from rypt.loop.runner import Loop, known_budget
 from rypt.scoring.models import Percolation
-from rypt.scoring.observations import Places
+from rypt.scoring.observations import Observations
 from rypt.scoring.queries import open_queries
 from rypt.scoring.scorer import Scorer, coverage
 from rypt.text import RyptError
@@ -101,7 +101,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchStatus:
+class CampaignBatch:
     """How much of a batch is published and answered.
 
     ``over`` says that no answer can come any more, ``needless`` that all of its phrases have labels from elsewhere.
@@ -129,7 +129,7 @@ class BatchStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Situation:
     """What else decides the next step.
 
     ``to_ask`` is how many questions there are to ask: of a decoder's campaign only those that its loop would ask.
@@ -140,6 +140,7 @@ class Progress:
     best candidates were written since the last judgment.
     """
 
+    settings: CampaignSettings
     to_ask: int = 0
     distinguished: float = 0.0
     outputs: tuple[str, ...] = ()
@@ -164,15 +165,9 @@ class CampaignStatus:
     waiting: int
     people: People
     spent: Spent
-    batches: list[BatchStatus]
+    batches: list[CampaignBatch]
     notes: list[str]
-    market: MarketSettings
-    loop: LoopSettings
-    progress: Progress
-
-    @property
-    def market_folder(self) -> Path:
-        return Path(self.folder, self.market.folder)
+    situation: Situation = field(repr=False)
 
     @property
     def next(self) -> NextStep:
@@ -181,7 +176,7 @@ class CampaignStatus:
     def as_dict(self) -> dict[str, Any]:
         """The status as plain values; what only campaigns with hits have is left out where there is none."""
         record = asdict(self)
-        del record["market"], record["loop"], record["progress"]
+        del record["situation"]
         for batch, row in zip(self.batches, record["batches"], strict=True):
             row["state"] = batch.state
             if not batch.needless:
@@ -196,32 +191,48 @@ class CampaignStatus:
 
 def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
-    settings = campaign.settings
-    runs = stopped = None
+    settings, folder = campaign.settings, campaign_folder(campaign)
+    runs, stopped = False, None
     if settings.decoder.command and known_budget(campaign) is not None:
         stopped = Loop(campaign).stopped()
         runs = stopped is None
-    weights = _numbers(campaign.path("weights"), ".weights")
+    weights = max(folder.files("weights"), default=0)
     with campaign.database() as db:
-        results = Results(db)
-        numbers = campaign_numbers(results)
-        votes = read_votes(db)
+        results, votes = Results(db), read_votes(db)
+        numbers, reports = campaign_numbers(results), worker_reports(results)
         scorer = Scorer(campaign.trees, votes, model=Percolation(ties=settings.scoring.ties), case=db.case)
         places = scorer.judged.look_up(campaign.candidates, db.case)
+        observations = places.observe(scorer.counts)
+        covered = coverage(observations, settings.scoring.ties) if campaign.candidates else None
         unjudged = open_queries(places, campaign.candidates, max_len=settings.scoring.max_len, case=db.case)
-        labels, distinguished = _labels(campaign, db, scorer, places, len(unjudged))
-        labels = replace(labels, keys=len(votes.keys))
         answered = results.count_assignments()  # with rejected ones: their places stay taken
         batches, notes = [], []
-        for folder in sorted(
+        for path in sorted(
             campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)
         ):
-            if (folder / BATCH_TOML).is_file():
+            if (path / BATCH_TOML).is_file():
                 try:
-                    batches.append(_batch(folder, votes.keys, db.case, answered, now))
+                    batches.append(_batch(path, votes.keys, db.case, answered, now))
                 except RyptError as error:
                     notes.append(str(error))
-        people, compared = _people(db, results, votes), _compared(results)
+        labels = Labels(
+            judgments=db.count(),
+            keys=len(votes.keys),
+            sources={SOURCES.get(name, name): count for name, count in db.count_by_source().items()},
+            before=covered.before if covered else None,
+            after=covered.after if covered else None,
+            open=len(unjudged),
+        )
+        twice = int((np.bincount(votes.key) > 1).sum())
+        people = People(
+            workers=db.count_workers(),
+            simulated=db.count_workers("simulation"),
+            excluded=sorted(db.excluded()),
+            bad=[report.worker for report in reports if report.verdict == "bad" and not report.excluded],
+            alpha=krippendorff_alpha(db.counted_answers(simulated=False)) if twice else nan,
+            judged_twice=twice,
+        )
+        compared = _compared(results)
         simulated = spent(w for w in results.work() if w.status != "Rejected" and is_simulated(w.worker))
     to_ask = len(unjudged)
     if settings.decoder.command and not runs and settings.loop.select == "value" and unjudged:
@@ -235,7 +246,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
             candidates=len(campaign.candidates),
             references=len(campaign.references),
             decoder=settings.decoder.command,
-            weights=f"weights/{max(weights)}.weights" if weights else settings.decoder.weights,
+            weights=f"weights/{weights}.weights" if weights else settings.decoder.weights,
         ),
         labels=labels,
         compared=compared,
@@ -244,27 +255,21 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
         spent=Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total),
         batches=batches,
         notes=notes,
-        market=settings.market,
-        loop=settings.loop,
-        progress=Progress(
+        situation=Situation(
+            settings=settings,
             to_ask=to_ask,
-            distinguished=distinguished,
+            distinguished=_distinguished(observations, scorer),
             outputs=tuple(campaign.outputs),
             features=any(len(candidate.features) > 1 for candidate in campaign.candidates[:1]),
-            decoded=max(_numbers(campaign.path("lists"), ".nbest.gz"), default=0),
-            weights=max(weights, default=0),
+            decoded=max(folder.files("nbest.gz"), default=0),
+            weights=weights,
             new=_new_in_last_list(campaign) if settings.decoder.command else 0,
             tuned=_has_all_judgments(campaign, "rypt.weights"),
             picked=_has_all_judgments(campaign, "picks.txt"),
-            loop_runs=bool(runs),
+            loop_runs=runs,
             loop_stopped=stopped,
         ),
     )
-
-
-def _numbers(folder: Path, suffix: str) -> list[int]:
-    names = [path.name.removesuffix(suffix) for path in folder.glob(f"*{suffix}")]
-    return [int(name) for name in names if name.isascii() and name.isdigit()]
 
 
 def _new_in_last_list(campaign: Campaign) -> int:
@@ -285,25 +290,12 @@ def _has_all_judgments(campaign: Campaign, name: str) -> bool:
     return result.exists() and result.stat().st_mtime >= max(path.stat().st_mtime for path in files)
 
 
-def _labels(
-    campaign: Campaign, db: JudgmentDatabase, scorer: Scorer, places: Places, unjudged: int
-) -> tuple[Labels, float]:
-    """What is labelled, and the share of segments whose candidates labels distinguish."""
-    observations = places.observe(scorer.counts)
-    covered = coverage(observations, campaign.scoring.ties) if campaign.candidates else None
+def _distinguished(observations: Observations, scorer: Scorer) -> float:
+    """The share of the segments with several candidates whose labels distinguish some of these."""
     yes_and_no = scorer.model.stats(observations)[:, :2]
     kinds = np.unique(np.column_stack([observations.segments, yes_and_no]), axis=0)[:, 0]
     several = np.bincount(observations.segments, minlength=1) > 1
-    distinguished = (np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum())
-    labels = Labels(
-        judgments=db.count(),
-        keys=0,
-        sources={SOURCES.get(name, name): count for name, count in db.count_by_source().items()},
-        before=covered.before if covered else None,
-        after=covered.after if covered else None,
-        open=unjudged,
-    )
-    return labels, float(distinguished)
+    return float((np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum()))
 
 
 def _compared(results: Results) -> Compared | None:
@@ -311,29 +303,13 @@ def _compared(results: Results) -> Compared | None:
     if not compared:
         return None
     workers = {c.worker for c in compared}
-    return Compared(
-        comparisons=len(compared),
-        workers=len(workers),
-        simulated=sum(map(is_simulated, workers)),
-        systems=sorted({system for c in compared for system in (c.system_a, c.system_b)}),
-    )
-
-
-def _people(db: JudgmentDatabase, results: Results, votes: VoteArrays) -> People:
-    reports, twice = worker_reports(results), int((np.bincount(votes.key) > 1).sum())
-    return People(
-        workers=db.count_workers(),
-        simulated=db.count_workers("simulation"),
-        excluded=sorted(db.excluded()),
-        bad=[report.worker for report in reports if report.verdict == "bad" and not report.excluded],
-        alpha=krippendorff_alpha(db.counted_answers(simulated=False)) if twice else nan,
-        judged_twice=twice,
-    )
+    systems = sorted({system for c in compared for system in (c.system_a, c.system_b)})
+    return Compared(len(compared), len(workers), sum(map(is_simulated, workers)), systems)
 
 
 def _batch(
     folder: Path, judged: Collection[Key], case: str, answered: dict[str, int], now: int
-) -> BatchStatus:
+) -> CampaignBatch:
     batch, written = read_batch(folder), ledgers(folder)
     settings = batch.settings
     last = max((ledger.path.stat().st_mtime for ledger in written), default=0)
@@ -341,7 +317,7 @@ def _batch(
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
     asked = _phrases(batch, case) if settings.kind is Kind.LABEL else set()
-    return BatchStatus(
+    return CampaignBatch(
         folder=str(folder),
         name=folder.name,
         kind=str(settings.kind),
@@ -356,10 +332,12 @@ def _batch(
 
 def _phrases(batch: Batch, case: str) -> set[Key]:
     """The segment, span and phrase of each question of a batch but the controls."""
-    phrases = set()
-    for item in batch.items:
-        place = item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"])
-        for number in range(1, item.size + 1):
-            if not item.columns.get(f"control_{number}"):
-                phrases.add((*place, phrase_key(item.columns[f"phrase_{number}"], case)))
-    return phrases
+    return {
+        (
+            *(item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"])),
+            phrase_key(item.columns[f"phrase_{number}"], case),
+        )
+        for item in batch.items
+        for number in range(1, item.size + 1)
+        if not item.columns.get(f"control_{number}")
+    }

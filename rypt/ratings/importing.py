@@ -83,7 +83,6 @@ def import_ratings(
     ratings: Sequence[Rating],
     policy: Policy | None = None,
     *,
-    only_raters: Collection[str] = (),
     excluded_raters: Collection[str] = (),
     scores: PathLike | None = None,
     better: str = "lower",
@@ -103,11 +102,7 @@ def import_ratings(
         nullcontext() if scores is None else open_output(scores) as stream,
         nullcontext() if repairs_file is None else open_output(repairs_file) as list_of_repairs,
     ):
-        chosen = [
-            rating
-            for rating in ratings
-            if rating.rater not in excluded_raters and (not only_raters or rating.rater in only_raters)
-        ]
+        chosen = [rating for rating in ratings if rating.rater not in excluded_raters]
         result.unmatched += Counter({LEFT_OUT: len(ratings) - len(chosen)})
         matched = match_ratings(campaign, chosen, result)
         with campaign.database(readonly=False) as db, db.writing():

@@ -1,4 +1,4 @@
-"""``rypt import mqm|esa``: a file of ratings into a campaign, which is made of the file where there is none.
+"""``rypt import``: a file of ratings into a campaign, which is made of the file where there is none.
 
     import_ratings_file(RatingsFile("mqm_ted_ende.tsv.gz", references=("ref",)), "ted")
 
@@ -41,18 +41,17 @@ DEFAULT_POLICY = Policy()
 class RatingsFile:
     """A file of ratings, and what a campaign is made of it with.
 
-    ``form`` is ``mqm`` or ``esa``; ``batches`` and the language ``pair`` are for ESA (`rypt.ratings.esa`).
-    ``references`` names human translations among the systems, ``reference_files`` files of others
-    (`rypt.ratings.texts.read_references`). ``language`` is that of the source, for pages.
+    ``form`` is ``mqm`` or ``esa``; ``batches`` are for ESA (`rypt.ratings.esa`). ``references`` names human translations
+    among the systems, ``reference_files`` files of others (`rypt.ratings.texts.read_references`). ``languages`` is the
+    language pair, which is taken of a file with several.
     """
 
     path: PathLike
     form: str = "mqm"
     references: tuple[str, ...] = ()
     reference_files: tuple[PathLike, ...] = ()
-    language: str | None = None
+    languages: str | None = None
     batches: PathLike | None = None
-    pair: str | None = None
 
     @property
     def reference_names(self) -> list[str]:
@@ -60,7 +59,7 @@ class RatingsFile:
 
     @property
     def is_for_new_campaign(self) -> bool:
-        return bool(self.references or self.reference_files or self.language)
+        return bool(self.references or self.reference_files)
 
     def record(self) -> dict[str, Any]:
         """Everything that a campaign made from it depends on, as ``made_from.json`` has it."""
@@ -70,8 +69,7 @@ class RatingsFile:
             "form": self.form,
             "files": {name: _digest(path) for name, path in paths.items() if path},
             "references": list(self.references),
-            "language": self.language,
-            "pair": self.pair,
+            "languages": self.languages,
         }
 
     def read(self, repairs: Repairs, watch: Watch = unwatched) -> list[Rating]:
@@ -79,7 +77,8 @@ class RatingsFile:
         if self.form == "mqm":
             return read_mqm(self.path, lines, repairs)
         ratings = read_esa(self.path, self.batches, lines, repairs)
-        return ratings if self.pair is None else of_languages(self.path, ratings, self.pair)
+        named = any(rating.languages for rating in ratings)
+        return of_languages(self.path, ratings, self.languages) if self.languages and named else ratings
 
 
 def import_ratings_file(
@@ -87,7 +86,6 @@ def import_ratings_file(
     folder: PathLike,
     policy: Policy = DEFAULT_POLICY,
     *,
-    only_raters: Collection[str] = (),
     excluded_raters: Collection[str] = (),
     scores: PathLike | None = None,
     strict: bool = False,
@@ -111,7 +109,6 @@ def import_ratings_file(
         file.path,
         ratings,
         policy,
-        only_raters=only_raters,
         excluded_raters=excluded_raters,
         scores=scores or target / SCORES,
         better=FORMS[file.form],
@@ -153,7 +150,7 @@ def _make_campaign(
         source=texts_folder / SOURCE,
         nbest=[texts_folder / SYSTEMS],
         references=[texts_folder / REFERENCES / f"{name}.txt" for name in file.reference_names],
-        languages=Languages(file.language) if file.language else None,
+        languages=Languages.parse(file.languages) if file.languages else None,
         tokens="keep",
         watch=watch,
         tell=tell,
@@ -169,7 +166,7 @@ def _is_made(folder: Path, file: RatingsFile) -> bool:
             problem = f"was made of other ratings ({', '.join(other)}); name another folder"
             raise InputError(folder, None, problem)
     elif exists and file.is_for_new_campaign:
-        raise InputError(folder, None, "has a campaign; a reference and a language are for a new one")
+        raise InputError(folder, None, "has a campaign; a reference is for a new one")
     elif not exists and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(folder, None, "expected a campaign, or a new folder to make one in (-C FOLDER)")
     return exists

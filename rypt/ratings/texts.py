@@ -126,15 +126,15 @@ def collect_texts(
     if len(pairs) > 1:
         problem = f"expected one language pair, found {', '.join(pairs)}; --languages names one"
         raise InputError(path, None, problem)
-    texts = RatingTexts(renumbered=not _ids_are_unique(ratings), segmenter=segmenter)
-    numbers: dict[str, str] = {}
+    kept = []
     for rating in ratings:
         if reason := _refusal(rating):
             repairs.add(rating.line, "rating-refused", reason)
-            continue
-        segment = rating.segment
-        if texts.renumbered:
-            segment = numbers.setdefault(spelling(rating.source), str(len(numbers)))
+        else:
+            kept.append(rating)
+    names = segment_names(kept)
+    texts = RatingTexts(renumbered=names != [rating.segment for rating in kept], segmenter=segmenter)
+    for rating, segment in zip(kept, names, strict=True):
         texts.sources.setdefault(segment, rating.source)
         if rating.document:
             texts.documents.setdefault(segment, rating.document)
@@ -153,6 +153,14 @@ def collect_texts(
     _leave_out_untranslated(texts)
     texts.human = human_systems(texts.systems, references)
     return texts
+
+
+def segment_names(ratings: Sequence[Rating]) -> list[str]:
+    """The segment of each rating: its id; where one is missing or has two sources, the source, numbered from 0."""
+    if _ids_are_unique(ratings):
+        return [rating.segment for rating in ratings]
+    numbers: dict[str, str] = {}
+    return [numbers.setdefault(spelling(rating.source), str(len(numbers))) for rating in ratings]
 
 
 def _ids_are_unique(ratings: Iterable[Rating]) -> bool:

@@ -31,12 +31,16 @@ def scorer_from_database(
     model: str = "percolation",
     unknown: str = "half",
     ties: str = "unknown",
-    hold_out: str = "worker",
+    hold_out: str | None = None,
 ) -> Scorer:
-    """A scorer with all judgments of a database; models that need parameters learn them from it."""
+    """A scorer with all judgments of a database; models that need parameters learn them from it.
+
+    ``hold_out`` says whose labels are held out to learn from: by default workers, or origins where there is one worker.
+    """
     check_option("model", model, MODELS)
-    check_option("hold_out", hold_out, HOLD_OUT)
     votes = read_votes(db)
+    hold_out = hold_out or ("origin" if len(votes.workers) < 2 <= len(votes.origins) else "worker")
+    check_option("hold_out", hold_out, HOLD_OUT)
     scorer = Scorer(trees, votes, case=db.case, model=Percolation(unknown, ties))
     if model == "severity":
         scorer.model = SeverityModel.fit(scorer.judged, scorer.counts, ties)

@@ -2,12 +2,12 @@
 
 The key of a phrase is a polynomial in the hashes of its tokens, with the constituent as the first coefficient. One pass
 over a candidate's alignment gives the keys of all its constituents; numpy looks them up, counts and groups them. Two of
-ten million phrases share a key by chance with a probability of three in a million. Python hashes strings differently
-in each process, so keys are not stored.
+ten million phrases share a key by chance with a probability of three in a million.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from rypt.texts.trees import SourceTree
 Keys = NDArray[np.uint64]
 BASE = np.uint64(0x9E3779B97F4A7C15)
 NODE = np.uint64(0xC2B2AE3D27D4EB4F)
-BATCH = 20_000  # texts cut into tokens at a time, to bound memory
+BATCH = 2000  # texts cut into tokens at a time, which the processor's cache holds
 
 
 def candidate_keys(forest: Forest, candidates: Sequence[Candidate], case: str) -> tuple[Ids, Ints, Keys]:
@@ -41,7 +41,9 @@ def candidate_keys(forest: Forest, candidates: Sequence[Candidate], case: str) -
             c if has_tree else replace(c, alignment="")
             for c, has_tree in zip(candidates, parsed, strict=True)
         ]
-    link_offsets, sources, targets = links_of_candidates(linked, forest.sizes[segments])
+    link_offsets, sources, targets = links_of_candidates(
+        linked, forest.sizes[segments], np.diff(token_offsets)
+    )
     leaves = forest.leaves[np.repeat(forest.first_leaves[segments], np.diff(link_offsets)) + sources]
     fill_keys(
         forest.firsts,
@@ -52,7 +54,7 @@ def candidate_keys(forest: Forest, candidates: Sequence[Candidate], case: str) -
         leaves,
         targets,
         link_offsets,
-        np.int64(hash(GAP)).view(np.uint64),
+        token_hashes([GAP], "keep")[0][0],
         offsets,
         keys,
     )
@@ -71,20 +73,38 @@ def phrase_keys(nodes: Ints, phrases: Sequence[str]) -> Keys:
 
 
 def token_hashes(texts: Sequence[str], case: str) -> tuple[Keys, Ints]:
-    """The hashes of the tokens of all texts, one text after the other, and where those of each begin."""
+    """The hashes of the tokens of all texts, one text after the other, and where those of each begin.
+
+    The hash of a token is a polynomial in its bytes, which is the difference of two sums over the text, stirred.
+    """
     hashes, counts = [np.zeros(0, np.uint64)], [np.zeros(1, np.int64)]
     for start in range(0, len(texts), BATCH):
         some = texts[start : start + BATCH]
-        lines = normalize("\n".join(some), case).replace("\t", " ")
-        if lines.count("\n") != len(some) - 1:
+        lines = normalize("\n".join(["", *some, ""]), case).encode("utf-8", "surrogatepass")
+        data = np.frombuffer(lines, np.uint8)
+        ends = np.flatnonzero(data == ord("\n"))
+        if len(ends) != len(some) + 1:
             raise FormatError("a candidate or a phrase contains a line break")
-        tokens = lines.replace("\n", " \n ").split(" ")
-        values = np.fromiter(map(hash, tokens), np.int64, len(tokens))
-        values = values[values != hash("")]
-        ends = np.append(np.flatnonzero(values == hash("\n")), len(values))
-        counts.append(np.diff(ends, prepend=-1) - 1)
-        hashes.append(np.delete(values, ends[:-1]).view(np.uint64))
+        blank = (data == ord(" ")) | (data == ord("\t")) | (data == ord("\n"))
+        edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+        firsts, stops = edges[::2], edges[1::2]
+        powers, inverses = _powers(len(data).bit_length())
+        sums = np.cumsum(data * powers[: len(data)], dtype=np.uint64)
+        values = (sums[stops - 1] - sums[firsts - 1]) * inverses[firsts]
+        values = (values ^ (values >> np.uint64(32))) * NODE
+        hashes.append(values ^ (values >> np.uint64(29)))
+        counts.append(np.diff(np.searchsorted(firsts, ends)))
     return np.concatenate(hashes), np.cumsum(np.concatenate(counts))
+
+
+@lru_cache(maxsize=2)
+def _powers(bits: int) -> tuple[Keys, Keys]:
+    """The powers of the base, and their inverses, from 0 to ``1 << bits``."""
+    factors = np.full((2, 1 << bits), BASE)
+    factors[1] = pow(int(BASE), -1, 1 << 64)
+    factors[:, 0] = 1
+    powers = np.multiply.accumulate(factors, axis=1)
+    return powers[0], powers[1]
 
 
 def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[int]]:
@@ -108,7 +128,7 @@ def fill_keys(
     tokens: Keys,
     token_offsets: Ints,
     leaves: Ids,
-    targets: Ints,
+    targets: Ids,
     link_offsets: Ints,
     gap: np.uint64,
     offsets: Ints,

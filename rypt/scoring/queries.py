@@ -1,7 +1,7 @@
 """What to ask workers: the phrases of constituents that have no judgment yet."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TextIO
@@ -9,16 +9,18 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from rypt.arrays import Ints
 from rypt.csv_rows import write_records
 from rypt.records import Candidate, Query, Span
 from rypt.scoring.forest import Forest
 from rypt.scoring.observations import JudgedPhrases, Places
 from rypt.text import Watch, tokenize, unwatched
-from rypt.texts.alignment import Links, parse_links
-from rypt.texts.phrases import Phrase, normalize, phrase_at
+from rypt.texts.alignment import link_arrays
+from rypt.texts.phrases import normalize, phrase_at
 from rypt.texts.trees import SourceTree
 
 Key = tuple[str, Span, str]
+BATCH = 20_000  # phrases read at a time, to bound memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,13 @@ class QueryLimits:
     max_phrase_words: int = 8
     max_extent: int = 12
 
-    def allow(self, phrase: Phrase) -> bool:
-        """Whether a worker can be asked about this phrase."""
-        size, extent = len(phrase.positions), phrase.extent
-        return (
-            size <= self.max_phrase_words
-            and extent <= self.max_extent
-            and extent - size <= self.max_gap_words
-            and (extent == size or phrase.gaps <= self.max_gaps)
+    def allow(self, size: Ints, extent: Ints, gaps: Ints) -> NDArray[np.bool_]:
+        """Whether a worker can be asked about phrases of these numbers of words, with and without their gaps."""
+        return np.asarray(
+            (size <= self.max_phrase_words)
+            & (extent <= self.max_extent)
+            & (extent - size <= self.max_gap_words)
+            & (gaps <= self.max_gaps)
         )
 
 
@@ -84,50 +85,73 @@ def open_queries(
         np.diff(places.numbers[at], prepend=np.uint64(0))
     )  # where each phrase's places begin
     stops = np.append(starts, len(at))[1:]
-    whose = np.searchsorted(places.offsets, at, side="right") - 1
-    reader = _Reader(forest, candidates, case)
     order = np.argsort(at[starts])  # phrases of one candidate follow each other
-    phrases = np.stack([starts, stops, places.nodes[at[starts]]])[:, order].T.tolist()
-    asked = [
-        reader.query(node, whose[start:stop].tolist(), limits)
-        for start, stop, node in watch(phrases, "queries", len(phrases))
-    ]
-    return sorted(
-        (query for query in asked if query),
-        key=lambda query: (forest.index[query.segment], query.span, query.phrase),
-    )
+    reader = _Reader(places, candidates, case, limits)
+    asked: list[Query] = []
+    for begin in watch(range(0, len(order), BATCH), "queries", -(-len(order) // BATCH)):
+        some = order[begin : begin + BATCH]
+        asked += reader.queries(at, starts[some], stops[some])
+    return sorted(asked, key=lambda query: (forest.index[query.segment], query.span, query.phrase))
 
 
 class _Reader:
-    """Makes queries about constituents of candidates; what it read last is remembered."""
+    """Makes queries about constituents of candidates."""
 
-    def __init__(self, forest: Forest, candidates: Sequence[Candidate], case: str) -> None:
-        self.forest = forest
-        self.candidates = candidates
-        self.case = case
-        self.names = list(forest.index)
+    def __init__(
+        self, places: Places, candidates: Sequence[Candidate], case: str, limits: QueryLimits
+    ) -> None:
+        self.places, self.forest = places, places.forest
+        self.candidates, self.case, self.limits = candidates, case, limits
+        self.names = list(self.forest.index)
         self.words = lru_cache(maxsize=1)(self._words)
         self.source = cache(self._source)
 
-    def query(self, node: int, numbers: Sequence[int], limits: QueryLimits) -> Query | None:
-        """The query about the phrase that these candidates have; the first that is within the limits is shown."""
-        segment, span, source_text, source_phrase = self.source(node)
-        start, stop = span
-        for number in numbers:
-            tokens, links = self.words(number)
-            positions = sorted({target for source, target in links if start <= source < stop})
-            phrase = Phrase(phrase_at(positions, tokens), tuple(positions))
-            if limits.allow(phrase):
-                example = self.candidates[number].text
-                shown = (source_text, source_phrase, len(numbers), example, phrase.positions)
-                return Query(segment, span, phrase.text, *shown)
-            if not 0 < phrase.gaps <= limits.max_gaps:
-                break  # elsewhere the phrase has as many words, and gaps of other lengths
-        return None
+    def queries(self, at: Ints, starts: Ints, stops: Ints) -> Iterator[Query]:
+        """A query for each phrase, whose places are ``at[start:stop]``; the first within the limits is shown.
 
-    def _words(self, number: int) -> tuple[list[str], Links]:
-        candidate = self.candidates[number]
-        return tokenize(normalize(candidate.text, self.case)), parse_links(candidate.alignment or "")
+        Elsewhere a phrase has as many words, but gaps of other lengths.
+        """
+        nodes, turns = self.places.nodes[at[starts]], starts.copy()
+        waiting = np.arange(len(starts))
+        while len(waiting):
+            shown = np.searchsorted(self.places.offsets, at[turns[waiting]], side="right") - 1
+            offsets, positions = self._aligned(shown, nodes[waiting])
+            extents = positions[offsets[1:] - 1] - positions[offsets[:-1]] + 1
+            breaks = np.append(0, np.cumsum(np.diff(positions) != 1))
+            gaps = breaks[offsets[1:] - 1] - breaks[offsets[:-1]]
+            allowed = self.limits.allow(np.diff(offsets), extents, gaps)
+            columns = nodes[waiting], shown, stops[waiting] - starts[waiting], offsets[:-1], offsets[1:]
+            for node, number, count, first, last in np.stack(columns)[:, allowed].T.tolist():
+                yield self._query(node, number, count, positions[first:last].tolist())
+            turns[waiting] += 1
+            retried = ~allowed & (gaps > 0) & (gaps <= self.limits.max_gaps)
+            waiting = waiting[retried & (turns[waiting] < stops[waiting])]
+
+    def _aligned(self, numbers: Ints, nodes: Ints) -> tuple[Ints, Ints]:
+        """The positions aligned with constituents of candidates, one after the other, and where each begins."""
+        distinct, which = np.unique(numbers, return_inverse=True)
+        lines = [self.candidates[number].alignment or "" for number in distinct.tolist()]
+        any_size = np.full(
+            len(lines), np.iinfo(np.int32).max
+        )  # links were checked when phrases were looked up
+        offsets, sources, targets = link_arrays(lines, any_size, any_size)
+        sizes = np.diff(offsets)[which]
+        phrases = np.repeat(np.arange(len(numbers)), sizes)
+        links = np.arange(len(phrases)) + np.repeat(offsets[which] - np.cumsum(sizes) + sizes, sizes)
+        sources, starts, stops = sources[links], self.forest.starts[nodes], self.forest.stops[nodes]
+        inside = (starts[phrases] <= sources) & (sources < stops[phrases])
+        pairs = np.unique(phrases[inside] << 32 | targets[links[inside]])
+        return np.searchsorted(pairs >> 32, np.arange(len(numbers) + 1)), pairs & 0xFFFFFFFF
+
+    def _query(self, node: int, number: int, count: int, positions: Sequence[int]) -> Query:
+        segment, span, source_text, source_phrase = self.source(node)
+        phrase = phrase_at(positions, self.words(number))
+        example = self.candidates[number].text
+        shown = source_text, source_phrase, count, example, tuple(positions)
+        return Query(segment, span, phrase, *shown)
+
+    def _words(self, number: int) -> list[str]:
+        return tokenize(normalize(self.candidates[number].text, self.case))
 
     def _source(self, node: int) -> tuple[str, Span, str, str]:
         segment = int(self.forest.segments[node])

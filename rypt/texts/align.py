@@ -30,7 +30,7 @@ UNSEEN = 1e-12  # the translation probability of two words that never stood in o
 MOST_CELLS = (
     5_000_000  # pairs of words that are learned from; of more, every so many-th pair of sentences is taken
 )
-BLOCK = 100  # pairs of sentences whose words are looked up together
+BLOCK = 1000  # pairs of sentences whose words are looked up together
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
@@ -153,22 +153,23 @@ class _Translations:
         waiting = list(pairs)
         for start in range(0, len(waiting), BLOCK):
             block = waiting[start : start + BLOCK]
-            columns = {word: i for i, word in enumerate({"": 0} | {w: 0 for f, _ in block for w in f})}
-            rows = {word: i for i, word in enumerate(dict.fromkeys(w for _, e in block for w in e))}
-            table = self._table(list(rows), list(columns))
+            cells = [self._cells(source, target) for source, target in block]
+            asked, places = np.unique(np.concatenate(cells), return_inverse=True)
+            nearest = np.searchsorted(self.keys, asked).clip(max=len(self.keys) - 1)
+            shares = np.where(self.keys[nearest] == asked, self.probabilities[nearest], UNSEEN)
+            of_cells, begin = shares[places], 0
             for source, target in block:
-                shares = table[
-                    np.array([rows[w] for w in target])[:, None], [0, *(columns[w] for w in source)]
-                ]
-                yield ((shares * _prior(len(source), len(target))).argmax(axis=1) - 1).tolist()
+                prior = _prior(len(source), len(target))
+                of_pair = of_cells[begin : begin + prior.size].reshape(prior.shape)
+                begin += prior.size
+                yield ((of_pair * prior).argmax(axis=1) - 1).tolist()
 
-    def _table(self, targets: Sequence[str], sources: Sequence[str]) -> Floats:
-        """The probabilities of these target words (rows) given these source words (columns)."""
-        f = np.array([self.sources.get(word, len(self.sources)) for word in sources])
-        e = np.array([self.targets.get(word, len(self.targets)) for word in targets])
-        wanted = f[None, :] * (len(self.targets) + 1) + e[:, None]
-        places = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
-        return np.where(self.keys[places] == wanted, self.probabilities[places], UNSEEN)
+    def _cells(self, source: Sequence[str], target: Sequence[str]) -> Ints:
+        """The keys of each target word with no word and each source word, one target word after the other."""
+        f = np.array([0, *(self.sources.get(word, len(self.sources)) for word in source)])
+        e = np.array([self.targets.get(word, len(self.targets)) for word in target])
+        cells: Ints = f[None, :] * (len(self.targets) + 1) + e[:, None]
+        return cells.ravel()
 
 
 @lru_cache(4096)

@@ -18,10 +18,10 @@ from operator import itemgetter
 
 import numpy as np
 
-from rypt.arrays import Ints
+from rypt.arrays import Ids, Ints
 from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 
-LINES = 20_000  # of links that are read together, to bound memory
+LINES = 2000  # of links that are read together, which the processor's cache holds
 MAX_DIGITS = 6  # of a token's position: no segment is longer, and a range is never too large for the memory
 Links = tuple[tuple[int, int], ...]
 _OPENING = re.compile(r"\((\S*)\{(\d{1,6})-(\d{1,6})\}(\)*)$")
@@ -61,55 +61,64 @@ class LinkError(FormatError):
         self.index = index
 
 
-def link_arrays(
-    lines: Sequence[str], source_sizes: Sequence[int] | Ints, target_sizes: Sequence[int] | Ints
-) -> tuple[Ints, Ints, Ints]:
+def link_arrays(lines: Sequence[str], source_sizes: Ints, target_sizes: Ints) -> tuple[Ints, Ids, Ids]:
     """Read and check the Pharaoh links of many candidates at once, in a tenth of the time of `parse_links`.
 
     Returns where those of each line begin, and the source and candidate positions of all; an error is a `LinkError`.
 
-    >>> offsets, sources, targets = link_arrays(["0-0 1-2", "", "1-0"], [2, 2, 2], [3, 3, 3])
+    >>> sizes = np.array([2, 2, 2]), np.array([3, 3, 3])
+    >>> offsets, sources, targets = link_arrays(["0-0 1-2", "", "1-0"], *sizes)
     >>> offsets.tolist(), sources.tolist(), targets.tolist()
     ([0, 2, 2, 3], [0, 1, 1], [0, 2, 0])
     """
-    blocks = [_link_block(lines[start : start + LINES]) for start in range(0, len(lines), LINES)]
-    empty = np.zeros(0, np.int64)
-    if all(blocks):
-        counts, sources, targets = map(
-            np.concatenate, zip((empty, empty, empty), *filter(None, blocks), strict=True)
-        )
-        in_source = sources < np.repeat(source_sizes, counts)
-        if in_source.all() and (targets < np.repeat(target_sizes, counts)).all():
-            return np.append(0, np.cumsum(counts)), sources, targets
+    counts, sources, targets = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for start in range(0, len(lines), LINES):
+        stop = start + LINES
+        block = _link_block(lines[start:stop])
+        if block is None or not (
+            (block[1] < np.repeat(source_sizes[start:stop], block[0])).all()
+            and (block[2] < np.repeat(target_sizes[start:stop], block[0])).all()
+        ):
+            raise _first_error(start, lines[start:stop], source_sizes[start:stop], target_sizes[start:stop])
+        counts.append(block[0])
+        sources.append(block[1])
+        targets.append(block[2])
+    return np.cumsum(np.concatenate(counts)), np.concatenate(sources), np.concatenate(targets)
+
+
+def _first_error(start: int, lines: Sequence[str], source_sizes: Ints, target_sizes: Ints) -> Exception:
     for index, line in enumerate(lines):
         try:
             check_links(parse_links(line), int(source_sizes[index]), int(target_sizes[index]))
         except FormatError as error:
-            raise LinkError(index, str(error)) from None
-    raise AssertionError("links are wrong together and right one by one")
+            return LinkError(start + index, str(error))
+    return AssertionError("links are wrong together and right one by one")
 
 
-def _link_block(lines: Sequence[str]) -> tuple[Ints, Ints, Ints] | None:
+def _link_block(lines: Sequence[str]) -> tuple[Ints, Ids, Ids] | None:
     """The number of links of each line, and the positions of all; None where some line is not made of links."""
     data = np.frombuffer("\n".join(["", *lines, ""]).encode("ascii", "replace"), np.uint8)
-    digit, dash = (data >= ord("0")) & (data <= ord("9")), data == ord("-")
-    blank = (data == ord(" ")) | (data == ord("\t")) | (data == ord("\n"))
-    firsts = np.flatnonzero(digit[1:] & ~digit[:-1]) + 1
-    stops = np.flatnonzero(digit[:-1] & ~digit[1:]) + 1
-    is_source = dash[stops]
-    well_formed = (digit | dash | blank).all() and (is_source != dash[firsts - 1]).all()
+    values = data - np.uint8(ord("0"))
+    edges = np.flatnonzero((values[1:] < 10) != (values[:-1] < 10)) + 1
+    firsts, stops = edges[::2], edges[1::2]
+    widths = stops - firsts
+    ends = np.flatnonzero(data == ord("\n"))
+    is_source = data[stops] == ord("-")
+    dashes = np.count_nonzero(data == ord("-"))
+    blanks = np.count_nonzero((data == ord(" ")) | (data == ord("\t"))) + len(ends)
     if (
-        not well_formed
-        or 2 * np.count_nonzero(dash) != len(firsts)
-        or (stops - firsts).max(initial=0) > MAX_DIGITS
+        widths.sum() + dashes + blanks != len(data)
+        or 2 * dashes != len(firsts)
+        or (is_source == (data[firsts - 1] == ord("-"))).any()
+        or widths.max(initial=0) > MAX_DIGITS
+        or len(ends) != len(lines) + 1
     ):
         return None
-    numbers = np.zeros(len(firsts), np.int64)
-    for place in range(int((stops - firsts).max(initial=0))):
-        longer = firsts + place < stops
-        numbers[longer] = 10 * numbers[longer] + data[firsts[longer] + place] - ord("0")
-    ends = np.cumsum([len(line) + 1 for line in lines])  # where the line break after each line is
-    counts = np.bincount(np.searchsorted(ends, firsts[is_source]), minlength=len(lines))
+    numbers = values[firsts].astype(np.int32)
+    for place in range(1, int(widths.max(initial=0))):
+        longer = np.flatnonzero(widths > place)
+        numbers[longer] = 10 * numbers[longer] + values[firsts[longer] + place]
+    counts = np.diff(np.searchsorted(firsts[is_source], ends))
     return counts, numbers[is_source], numbers[~is_source]
 
 

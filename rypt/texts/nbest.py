@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from rypt.arrays import Ints
+import numpy as np
+
+from rypt.arrays import Ids, Ints
 from rypt.records import Candidate, Segment
 from rypt.text import (
     FormatError,
@@ -99,8 +101,10 @@ def read_candidates(
         message = f"expected {index + 1} alignments, one for each line of {path}, found {len(links)}"
         raise InputError(alignments, len(links), message)
     sizes = {name: len(segment.tokens) for name, segment in segments.items()}
+    source_sizes = np.array([sizes[candidate.segment] for candidate in candidates], np.int64)
+    target_sizes = np.array([token_count(candidate.text) for candidate in candidates], np.int64)
     try:
-        links_of_candidates(candidates, [sizes[candidate.segment] for candidate in candidates])
+        links_of_candidates(candidates, source_sizes, target_sizes)
     except LinkError as error:
         raise InputError(
             path if alignments is None else alignments, places[error.index], str(error)
@@ -109,10 +113,9 @@ def read_candidates(
 
 
 def links_of_candidates(
-    candidates: Sequence[Candidate], source_sizes: Sequence[int] | Ints
-) -> tuple[Ints, Ints, Ints]:
+    candidates: Sequence[Candidate], source_sizes: Ints, target_sizes: Ints
+) -> tuple[Ints, Ids, Ids]:
     """The links of all candidates as arrays, checked (`rypt.texts.alignment.link_arrays`)."""
-    target_sizes = [token_count(candidate.text) for candidate in candidates]
     try:
         return link_arrays(
             [candidate.alignment or "" for candidate in candidates], source_sizes, target_sizes

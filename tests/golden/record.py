@@ -37,13 +37,15 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import hits
 import mert
 import rypt
+from hits.ranking.simulation import SimulatedWorld, simulate
+from rypt.analysis.campaign import analyze
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Repairs
@@ -229,14 +231,7 @@ def small(shop: Workshop, kind: str = "small") -> Path:
             for judgment in judgments:
                 if judgment["label"] == "NO":
                     judgment["severity"] = 5 if chance(judgment["segment"], judgment["phrase"]) < 0.4 else 1
-        run(
-            "import",
-            "judgments",
-            "-C",
-            folder / "campaign",
-            write_records(folder / "judgments.jsonl", judgments),
-            "-q",
-        )
+        run("import", "-C", folder / "campaign", write_records(folder / "judgments.jsonl", judgments), "-q")
 
     return shop.made(kind, make) / "campaign"
 
@@ -286,14 +281,14 @@ def small_database(shop: Workshop) -> Any:
     with shop.scratch() as folder:
         run("export", campaign, "-o", folder / "all.jsonl")
         run("export", campaign, "-o", folder / "all.csv")
-        found["again"] = asked("import", "judgments", "-C", campaign, folder / "all.jsonl", "-q")
+        found["again"] = asked("import", "-C", campaign, folder / "all.jsonl", "-q")
         for name in ("all.jsonl", "all.csv"):
             copy = folder / f"{name}.db"
             first = (
                 [folder / "all.jsonl"] if name.endswith("jsonl") else [folder / "segments.csv", folder / name]
             )
             run("export", campaign, "-o", folder / "segments.csv", "--segments")
-            found[f"from {name}"] = asked("import", "judgments", "-C", copy, *first, "-q")
+            found[f"from {name}"] = asked("import", "-C", copy, *first, "-q")
             run("export", copy, "-o", folder / "copy.jsonl")
             found[f"from {name} the same"] = sorted(lines_of(folder / "copy.jsonl")) == sorted(
                 lines_of(folder / "all.jsonl")
@@ -387,10 +382,10 @@ def small_explain(shop: Workshop) -> Any:
 def small_analyze(shop: Workshop) -> Any:
     found = {}
     for kind, options in {
-        "small": ["--splits", 3, "--longest", 5],
-        "bare": ["--no-models", "--ties", "no"],
+        "small": {"splits": 3, "longest": 5},
+        "bare": {"models": False, "ties": "no"},
     }.items():
-        found[kind] = asked("analyze", small(shop, kind), *options, "-q")
+        found[kind] = results(analyze(rypt.Campaign.open(small(shop, kind)), **options).as_dict())
         for one in found[kind]["redundancy"]["lists"]:
             del one["name"]
     return found
@@ -467,19 +462,19 @@ GOLDENS |= {f"small_tune_{name}": Golden(small_tuning(name), ()) for name in TUN
 
 SYSTEMS = {"ada": 1.0, "bob": 0.7, "cyd": 0.6, "dan": 0.2, "eve": -0.1}
 MODELS = {
-    "expected-wins": [],
-    "bojar": [],
-    "wins-ties": [],
-    "trueskill": [],
-    "trueskill:order=select,games=200,runs=3": [],
-    "hopkins-may": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "irt-gaussian": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "irt-categorical": ["-O", "iterations=60", "-O", "burn_in=20"],
-    "bradley-terry": [],
-    "thurstone": [],
-    "mfas": [],
-    "winning-percentage": [],
-    "testimonial": [],
+    "expected-wins": "",
+    "bojar": "",
+    "wins-ties": "",
+    "trueskill": "",
+    "trueskill:order=select,games=200,runs=3": "",
+    "hopkins-may": ":iterations=60,burn_in=20",
+    "irt-gaussian": ":iterations=60,burn_in=20",
+    "irt-categorical": ":iterations=60,burn_in=20",
+    "bradley-terry": "",
+    "thurstone": "",
+    "mfas": "",
+    "winning-percentage": "",
+    "testimonial": "",
 }
 
 
@@ -513,6 +508,8 @@ def ranked(*arguments: Any) -> Any:
     """A ranking: each system with its score, rank, range and cluster, in their order; and further facts."""
     found = asked("rank", *arguments, "-q")
     order = [system.pop("system") for system in found["systems"]]
+    for system in found["systems"]:  # whose interval follows from what is recorded
+        system.pop("score_low", None), system.pop("score_high", None)
     found["systems"] = [
         [name, *system.values()] for name, system in zip(order, found["systems"], strict=True)
     ]
@@ -523,7 +520,7 @@ def ranked(*arguments: Any) -> Any:
 def made_rankings(shop: Workshop) -> Any:
     path = made(shop) / "comparisons.csv"
     return {
-        name: ranked(path, "-m", name, *options, "--samples", 20, "--threads", 1)
+        name: ranked(path, "-m", f"{name}{options}", "--samples", 20, "--threads", 1)
         for name, options in MODELS.items()
     }
 
@@ -532,7 +529,7 @@ def made_rankings(shop: Workshop) -> Any:
 def made_scores(shop: Workshop) -> Any:
     """Segment scores by mean, with all tests, standardised, as comparisons, and agreement with a metric."""
     people, metric = made(shop) / "people.csv", made(shop) / "metric.csv"
-    ways = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "permutation", "bootstrap")
+    ways = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "bootstrap")
     found = {way: ranked(people, "--confidence", way, "--samples", 200) for way in ways}
     found["z"] = ranked(people, "-z")
     found["compared"] = ranked(people, "-m", "expected-wins", "--tie", 5)
@@ -556,10 +553,17 @@ def made_tables(shop: Workshop) -> Any:
         "rows",
     ]
     return {
-        "head2head": asked("rank", "head2head", path),
-        "preferences": asked("rank", "preferences", path, "--systems", "ada,bob"),
+        "head2head": asked("rank", "pairs", path),
+        "preferences": asked("rank", "pairs", path, "--systems", "ada,bob"),
         "plan": asked("rank", "plan", "--systems", 6, "--experiments", 20),
-        "simulate": asked("rank", "simulate", "--systems", 5, "--judgments", 500, "--experiments", 5, "-q"),
+        "simulate": {
+            "bootstrap": "row-densest",
+            "seed": 1,
+            "simulations": [
+                asdict(simulate(SimulatedWorld(5), 500, experiments=5, method=method, seed=1))
+                for method in ("pairwise", "bootstrap")
+            ],
+        },
         "next": [json.loads(line) for line in run("rank", "next", path, "-n", 5, "--json").splitlines()],
         "evaluate": asked("rank", "evaluate", path, *few, "--least", 60, "-q"),
         "public": [[s.system, s.score, s.low, s.high] for s in hits.rank(path).systems],
@@ -619,7 +623,6 @@ def people(shop: Workshop) -> Path:
             cells = [list(rows[0])] + [list(row.values()) for row in rows]
             quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in cells]
             run(
-                "hits",
                 "import",
                 write_lines(folder / f"{name}.csv", quoted),
                 "-C",
@@ -651,7 +654,7 @@ def people_results(shop: Workshop) -> Any:
 @golden()
 def people_preferences(shop: Workshop) -> Any:
     campaign = people(shop)
-    table = asked("rank", "preferences", campaign, "--systems", "new,old")
+    table = asked("rank", "pairs", campaign, "--systems", "new,old")
     return {"preferences": table, "systems": ranked(campaign)}
 
 
@@ -664,7 +667,7 @@ def people_batches(shop: Workshop) -> Any:
             run("score", small(shop), "--pick", name, "-o", folder / f"{name}.txt", "-q")
         outputs = [f"--output-of={name}={folder / f'{name}.txt'}" for name in ("first", "best")]
         kinds = {
-            "label": ["--labels", 40],
+            "label": ["--limit", 40],
             "value": ["--select", "value", "--budget", "1.00"],
             "comparison": ["--kind", "comparison", *outputs, "--limit", 12],
         }
@@ -677,7 +680,11 @@ def people_batches(shop: Workshop) -> Any:
             shown = [[cell for name, cell in row.items() if SHOWN.fullmatch(name) and cell] for row in rows]
             found[f"{kind}, questions"] = digest([" ".join(cells) for cells in shown])
             for market in ("local", "mturk"):
-                found[f"{kind}, {market}"] = asked("hits", "price", folder / kind, "--market", market)
+                cost = hits.price(folder / kind, market=market)
+                facts = {name: str(getattr(cost, name)) for name in ("rewards", "fees", "total")}
+                facts |= {name: getattr(cost, name) for name in ("hits", "assignments", "answers")}
+                facts |= {"hours": round(float(cost.hours), 2), "wage": f"{cost.wage:.2f}", "market": market}
+                found[f"{kind}, {market}"] = facts | {"kind": batch["kind"]}
     return found
 
 
@@ -760,25 +767,24 @@ def wmt_mfas(shop: Workshop) -> Any:
 
 
 WMT = "wmt13.French-English.train.csv.gz"
-SLOW = ("iterations=100", "burn_in=50")
+SLOW = "iterations=100,burn_in=50"
 WMT_MODELS = {
-    "bojar": [],
-    "wins-ties": [],
-    "trueskill": ["-O", "runs=3"],
-    "bradley-terry": [],
-    "thurstone": [],
+    "bojar": "",
+    "wins-ties": "",
+    "trueskill": "runs=3",
+    "bradley-terry": "",
+    "thurstone": "",
     "hopkins-may": SLOW,
     "irt-gaussian": SLOW,
-    "irt-categorical": ("chains=1", *SLOW),
-    "winning-percentage": [],
-    "testimonial": [],
+    "irt-categorical": f"chains=1,{SLOW}",
+    "winning-percentage": "",
+    "testimonial": "",
 }
 
 
 def wmt_model(name: str) -> Callable[[Workshop], Any]:
     def make(shop: Workshop) -> Any:
-        options = [part for option in WMT_MODELS[name] if option != "-O" for part in ("-O", option)]
-        few = ["-m", name, *options, "--samples", 10, "--threads", 1]
+        few = ["-m", f"{name}:{WMT_MODELS[name]}", "--samples", 10, "--threads", 1]
         return {file: ranked(REAL / "ranking" / file, *few) for file in (WMT, "wmt12.Czech-English")}
 
     return make
@@ -796,8 +802,8 @@ def wmt_tables(shop: Workshop) -> Any:
     return {
         "official": ranked(path),
         "researchers": ranked(path, "--judges", "researcher_*"),
-        "head2head": asked("rank", "head2head", REAL / "ranking" / "wmt12.Czech-English"),
-        "preferences": asked("rank", "preferences", path, "--systems", f"{first},{second}"),
+        "head2head": asked("rank", "pairs", REAL / "ranking" / "wmt12.Czech-English"),
+        "preferences": asked("rank", "pairs", path, "--systems", f"{first},{second}"),
         "evaluate": asked("rank", "evaluate", path, *models, "--sizes", "400,1600", "--trials", 2, "-q"),
     }
 
@@ -825,7 +831,7 @@ def pilot(shop: Workshop) -> Path:
         run("init", folder / "campaign", *files, "-q")
         renames = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
         options = [part for item in renames for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
         run("init", folder / "new", *files, "-q")
 
     return shop.made("pilot", make)
@@ -857,7 +863,7 @@ def pilot_labels(shop: Workshop) -> Any:
             pilot(shop) / "nbest",
             "-q",
         )
-        run("import", "judgments", "-C", folder / "careful", folder / "all.jsonl", "-q")
+        run("import", "-C", folder / "careful", folder / "all.jsonl", "-q")
         run(
             "hits",
             "workers",
@@ -923,7 +929,7 @@ def ted(shop: Workshop) -> Path:
             "rater=worker",
         )
         options = [part for item in (*renames, "any=label") for part in ("--rename", item)]
-        run("import", "judgments", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
+        run("import", "-C", folder / "campaign", data / "judgments.tsv.gz", *options, "-q")
 
     return shop.made("ted", make)
 
@@ -945,8 +951,8 @@ def ted_picks(shop: Workshop) -> Any:
 @golden("mqm-ted-ende")
 def ted_figure3(shop: Workshop) -> Any:
     """Reuse of labels, and percolation for every maxLen: coverage and how often it is right."""
-    options = ["--hold-out", "system", "--judged-only", "ref", "--ties", "no", "--splits", 5, "--no-models"]
-    found = asked("analyze", ted(shop) / "campaign", *options, "-q")
+    options = {"hold_out": "system", "judged_only": ["ref"], "ties": "no", "splits": 5, "models": False}
+    found = results(analyze(rypt.Campaign.open(ted(shop) / "campaign"), **options).as_dict())
     for one in found["redundancy"]["lists"]:
         one["name"] = Path(one["name"]).stem
     return found
@@ -1004,9 +1010,7 @@ def rated(shop: Workshop, name: str, reference: str) -> Path:
             "severity",
             "-q",
         )
-        added = asked(
-            "import", "mqm", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q"
-        )
+        (added,) = asked("import", path, "-C", folder / "campaign", "--scores", folder / "scores.jsonl", "-q")
         facts = {
             "segments": len(texts.sources),
             "systems": {system: len(outputs) for system, outputs in texts.systems.items()},

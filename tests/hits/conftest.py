@@ -1,22 +1,19 @@
 """A local market on a loopback port, the real client before it, and a clock that both go by."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from socketserver import ThreadingMixIn
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import boto3
 import botocore.auth
 import pytest
 from botocore.config import Config
-from local_market import wsgi_app
+from local_market import served_app
 
-from hits.market.folder import Keys, new_keys
-from hits.server.endpoint import Endpoint
+from hits.market.folder import MarketAccess
+from hits.server.app import make_app
 from hits.server.store import Store
 
 START = 1_800_000_000
@@ -38,30 +35,23 @@ HIT: dict[str, Any] = {
 }
 
 
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-
-class _Quiet(WSGIRequestHandler):
-    def log_message(self, *args: object) -> None:
-        pass
-
-
 @dataclass
 class LocalMarket:
     """The parts of a running market; set ``now`` to let time pass for the server and for the client's signatures."""
 
-    store: Store
-    endpoint: Endpoint
-    keys: Keys
+    folder: Path
     url: str = ""
     now: int = START
 
+    def __post_init__(self) -> None:
+        self.app = make_app(self.folder, now=lambda: self.now)
+        self.store: Store = self.app.extensions["market"].store
+        self.access: MarketAccess = self.app.extensions["market"].access
+
     def client(self, **changes: Any) -> Any:
         given = {
-            "aws_access_key_id": self.keys.access_key,
-            "aws_secret_access_key": self.keys.secret_key,
+            "aws_access_key_id": self.access.access_key,
+            "aws_secret_access_key": self.access.secret_key,
         } | changes
         given = {"config": Config(retries={"mode": "standard", "max_attempts": 1}, proxies={})} | given
         return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.url, **given)
@@ -82,24 +72,15 @@ class LocalMarket:
 
 @pytest.fixture
 def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalMarket]:
-    with Store(tmp_path / "market.db") as store:
-        keys = new_keys()
-        local = LocalMarket(store, Endpoint(store, keys), keys)
-        monkeypatch.setattr(
-            botocore.auth,
-            "get_current_datetime",
-            lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None),
-        )
-        app = wsgi_app(local.endpoint, lambda: local.now)
-        with make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet) as server:
-            local.url = f"http://127.0.0.1:{server.server_port}"
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield local
-            finally:
-                server.shutdown()
-                thread.join()
+    local = LocalMarket(tmp_path)
+    monkeypatch.setattr(
+        botocore.auth,
+        "get_current_datetime",
+        lambda: datetime.fromtimestamp(local.now, UTC).replace(tzinfo=None),
+    )
+    with local.store, served_app(local.app) as url:
+        local.url = url
+        yield local
 
 
 @pytest.fixture

@@ -1,22 +1,19 @@
-"""A market on loopback for tests: the real store, the real endpoint, the real client."""
+"""A market on loopback for tests: the real application and the real client."""
 
 import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http import HTTPStatus
-from urllib.parse import quote
+from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from store_lives import available
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.market.client import connect
-from hits.market.folder import new_keys
 from hits.records import Kind
-from hits.server.endpoint import MAX_BODY_BYTES, Endpoint
-from hits.server.store import Store
+from hits.server.app import make_app
 from rypt.records import Segment
 
 
@@ -25,39 +22,23 @@ class _Quiet(WSGIRequestHandler):
         pass
 
 
-class _Server(WSGIServer):
+class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
+    request_queue_size = 128
 
 
-def wsgi_app(endpoint, clock):
-    """The endpoint as a web application of its own; a body over the limit is refused without reading it."""
-
-    def app(environ, start_response):
-        size = environ.get("CONTENT_LENGTH") or "0"
-        if not size.isdigit() or int(size) > MAX_BODY_BYTES:
-            response = endpoint.refuse_large()
-        else:
-            headers = {
-                name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")
-            }
-            headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
-            path = (
-                quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), encoding="latin-1")
-                or "/"
-            )
-            response = endpoint.answer(
-                headers,
-                environ["wsgi.input"].read(int(size)),
-                int(clock()),
-                path=path,
-                query=environ.get("QUERY_STRING", ""),
-            )
-        start_response(
-            f"{response.status} {HTTPStatus(response.status).phrase}", list(response.headers.items())
-        )
-        return [response.body]
-
-    return app
+@contextmanager
+def served_app(app):
+    """The URL of an application on a loopback port."""
+    server = make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def made_batch(folder, size=12, assignments=3):
@@ -67,26 +48,18 @@ def made_batch(folder, size=12, assignments=3):
     settings = new_settings(
         Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=assignments
     )
-    write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0.1))
+    write_batch(folder, make_system_batch(segments, outputs, settings, control_share=0.1))
     return read_batch(folder)
 
 
 @contextmanager
 def local_market(folder):
     """The client of a market whose file is in a folder, and its store."""
-    with Store(folder / "market.db") as store:
-        keys = new_keys()
-        app = wsgi_app(Endpoint(store, keys), time.time)
-        server = make_server("127.0.0.1", 0, app, server_class=_Server, handler_class=_Quiet)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            url = f"http://127.0.0.1:{server.server_port}/"
-            yield connect(url, keys.access_key, keys.secret_key, "local"), store
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+    app = make_app(folder)
+    market = app.extensions["market"]
+    with market.store, served_app(app) as url:
+        access = market.access
+        yield connect(url, access.access_key, access.secret_key, "local"), market.store
 
 
 def work(store, name, answer, hits=None):

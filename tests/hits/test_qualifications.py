@@ -17,7 +17,7 @@ from local_market import local_market
 import hits.qualifications
 from hits.batch.folder import new_settings, read_batch, write_batch
 from hits.batch.question_xml import parse_xml
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.market.folder import STORE_NAME
 from hits.market.publish import publish
 from hits.market.qualification_types import answer_key, is_type, language_type, quiz_form, quiz_type
@@ -45,7 +45,7 @@ def made_batch(folder, asked, id="b1"):
     settings = replace(
         new_settings(Kind.COMPARISON, seed=1, now=datetime.now(UTC), id=id), qualifications=asked
     )
-    write_batch(folder, make_comparison_batch(segments, outputs, settings, control_share=0))
+    write_batch(folder, make_system_batch(segments, outputs, settings, control_share=0))
     return read_batch(folder)
 
 

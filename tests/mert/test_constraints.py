@@ -1,4 +1,4 @@
-"""What weights may do."""
+"""Constraints on weights: by name or by label, and how weights are scaled."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.constraints import Constraints, Normalization
+from mert.constraints import Constraints, Normalization, read_intervals, read_normalization
 from rypt.text import RyptError
 
 NAMES = ("a", "b", "c", "d")
@@ -60,11 +60,8 @@ def test_scaling_keeps_proportions_and_is_done_once(weights, kind, value):
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
-        (
-            Constraints(fixed=frozenset({"x", "a"})),
-            "a constraint names x; the lists have the features a, b, c, d",
-        ),
-        (Constraints(only=frozenset({"y"})), "a constraint names y"),
+        (Constraints(fixed=("x", "a")), "a constraint names x; the lists have the features a, b, c, d"),
+        (Constraints(only=("y",)), "a constraint names y"),
         (Constraints(bounds={"z": (0, 1)}), "a constraint names z"),
         (Constraints(ranges={"z": (0, 1)}), "a constraint names z"),
         (Constraints(tied=(("a", "q"),)), "a constraint names q"),
@@ -94,8 +91,8 @@ def test_what_cannot_be_is_refused(constraints, message):
     [
         Constraints(),
         Constraints(bounds={"a": (1, 2), "b": (-3, -2)}, ranges={"a": (1, 1)}),
-        Constraints(fixed=frozenset({"b"}), bounds={"b": (0, 1)}),
-        Constraints(only=frozenset({"a"}), bounds={"b": (0, 1)}),
+        Constraints(fixed=("b",), bounds={"b": (0, 1)}),
+        Constraints(only=("a",), bounds={"b": (0, 1)}),
     ],
 )
 def test_what_can_be_is_not_refused(constraints):
@@ -103,9 +100,7 @@ def test_what_can_be_is_not_refused(constraints):
 
 
 def test_held_weights_do_not_move_and_have_no_bounds():
-    constraints = Constraints(
-        fixed=frozenset({"a"}), only=frozenset({"a", "b", "d"}), bounds={"a": (2, 3), "b": (-5, -1)}
-    )
+    constraints = Constraints(fixed=("a",), only=("a", "b", "d"), bounds={"a": (2, 3), "b": (-5, -1)})
     assert [constraints.moves(name) for name in NAMES] == [False, True, False, True]
     low, high = constraints.low_high(NAMES)
     assert low.tolist() == [-math.inf, -5, -math.inf, -math.inf]
@@ -117,7 +112,7 @@ def test_tied_weights_have_one_axis_in_their_proportions():
     constraints = Constraints(tied=(("d", "b"),))
     assert constraints.axes(NAMES, START, ALL).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0], [0, -2, 0, 0.5]]
     assert constraints.axes(NAMES, np.zeros(4), ALL).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1]]
-    held = Constraints(tied=(("d", "b"),), fixed=frozenset({"b"}))
+    held = Constraints(tied=(("d", "b"),), fixed=("b",))
     assert held.axes(NAMES, START, ALL).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
 
 
@@ -135,10 +130,10 @@ def test_a_feature_that_decides_nothing_has_no_axis():
         (Constraints(), False, "l1"),
         (Constraints(bounds={"a": (0, math.inf), "b": (-math.inf, 0)}), False, "l1"),
         (Constraints(bounds={"a": (0, 1)}), False, "none"),
-        (Constraints(fixed=frozenset({"a"})), False, "none"),
-        (Constraints(only=frozenset({"a"})), False, "none"),
+        (Constraints(fixed=("a",)), False, "none"),
+        (Constraints(only=("a",)), False, "none"),
         (Constraints(), True, "none"),
-        (Constraints(normalization=Normalization("l2"), fixed=frozenset({"a"})), False, "l2"),
+        (Constraints(normalization=Normalization("l2"), fixed=("a",)), False, "l2"),
         (Constraints(normalization=Normalization("none")), True, "none"),
     ],
 )
@@ -155,3 +150,47 @@ def test_a_scale_that_leaves_out_what_is_held_is_refused():
 
 def test_normalizations_have_names():
     assert [str(Normalization("l2")), str(Normalization("weight", 0.5, "lm"))] == ["l2", "lm=0.5"]
+
+
+FEATURES = ("LM0", "TM0_0", "TM0_1", "WordPenalty0")
+
+
+def test_a_label_stands_for_all_its_values_on_top_of_what_a_file_says():
+    given = Constraints(
+        ("TM0",),
+        ("TM0",),
+        read_intervals(["LM0=0..1", "WordPenalty0=..0"], "--bound"),
+        {"LM0": (0.2, 0.4)},
+        (("LM0", "TM0"),),
+        read_normalization("TM0=2"),
+    )
+    file = Constraints(
+        only=("LM0",),
+        fixed=("WordPenalty0",),
+        bounds={"TM0_1": (0, 9), "LM0": (0, 9)},
+        ranges={"TM0_1": (1, 2)},
+    )
+    found = given.on(FEATURES, file)
+    assert found.only == ("TM0_0", "TM0_1")
+    assert set(found.fixed) == {"WordPenalty0", "TM0_0", "TM0_1"}
+    assert found.bounds == {"LM0": (0, 1), "WordPenalty0": (-math.inf, 0), "TM0_1": (0, 9)}
+    assert found.ranges == {"LM0": (0.2, 0.4), "TM0_1": (1, 2)}
+    assert found.tied == (("LM0", "TM0_0", "TM0_1"),)
+    assert str(found.normalization) == "TM0_0=2"
+    assert Constraints().on(FEATURES, file).only == ("LM0",)
+    with pytest.raises(
+        RyptError, match="TM1 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"
+    ):
+        Constraints(fixed=("TM1",)).on(FEATURES)
+
+
+@pytest.mark.parametrize("text", ["big", "l3", "LM0=0", "LM0=-1", "LM0=inf", "LM0=x"])
+def test_norms_that_cannot_be_read(text):
+    with pytest.raises(RyptError, match=f"norm {text}: expected none, l1, l2, max, or FEATURE=VALUE above 0"):
+        read_normalization(text)
+
+
+@pytest.mark.parametrize("text", ["LM0", "LM0=a..b", "=0..1", "LM0=0"])
+def test_intervals_that_cannot_be_read(text):
+    with pytest.raises(RyptError, match=f"--bound {text}: expected FEATURE=LOW..HIGH"):
+        read_intervals([text], "--bound")

@@ -9,9 +9,9 @@ from commands import run
 from loop_world import make_campaign
 
 import mert
-from mert.decode import decode_campaign
+from mert.campaign import decode_campaign
 from mert.decoder import ReplayDecoder
-from mert.run import Stopping, TuningProgress
+from mert.loop import Stopping, TuningProgress
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 from rypt.metrics.bleu import Bleu
@@ -67,16 +67,14 @@ def test_many_weights_have_more_restarts_and_the_signature_says_so(tmp_path):
 
 
 def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
-    limits = mert.WeightLimits(
-        fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)}, tied=(("TM0_0", "TM0_1"),)
-    )
+    limits = mert.Constraints(fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)})
     result = mert.tune(
         [folder / "list"],
         metric="0.5*bleu+0.5*chrf",
         references=[folder / "ref"],
         weights=folder / "weights",
         search=mert.SearchSettings(restarts=2, seed=5, replicates=2),
-        limits=limits,
+        constraints=limits,
     )
     theirs = by_command(
         capsys,
@@ -99,15 +97,12 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
         "LM0=-1..2",
         "--range",
         "TM0=0..1",
-        "--tie",
-        "TM0_0,TM0_1",
         "-o",
         tmp_path / "theirs",
     )
     assert without_seconds(result.summary()) == without_seconds(theirs)
     assert result.weights["WordPenalty0"] == 0.1
-    limited = "|fix:WordPenalty0|bound:LM0=-1..2|range:TM0_0=0..1,TM0_1=0..1|tie:TM0_0+TM0_1|norm:none|"
-    assert limited in result.signature
+    assert "|fix:WordPenalty0|bound:LM0=-1..2|range:TM0_0=0..1,TM0_1=0..1|norm:none|" in result.signature
     result.write(tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     assert read_weights(tmp_path / "ours").values == result.weights
@@ -256,7 +251,9 @@ def test_a_limit_on_a_weight_that_does_not_exist(folder):
     with pytest.raises(
         RyptError, match="LM7 is not a feature; expected one of LM0, TM0_0, TM0_1, WordPenalty0"
     ):
-        mert.tune([folder / "list"], references=[folder / "ref"], limits=mert.WeightLimits(fixed=("LM7",)))
+        mert.tune(
+            [folder / "list"], references=[folder / "ref"], constraints=mert.Constraints(fixed=("LM7",))
+        )
 
 
 def test_a_perfect_result_of_what_is_better_when_lower(tmp_path):

@@ -137,7 +137,7 @@ def test_features_without_names_take_those_of_the_parameter_file(tmp_path):
 
 def test_a_parameter_file_has_constraints(tmp_path):
     constraints = read(tmp_path, PARAMS).constraints
-    assert constraints.fixed == {"Penalty"}
+    assert constraints.fixed == ("Penalty",)
     assert constraints.bounds == {"LM0": (0.1, math.inf), "TM0_1": (-1, 1)}
     assert constraints.ranges == {"LM0": (0.5, 1.5), "TM0_0": (-1, 1), "TM0_1": (-1, 1)}
     assert constraints.normalization == Normalization("weight", 1.0, "LM0")

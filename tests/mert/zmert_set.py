@@ -5,28 +5,12 @@ import random
 import sys
 from pathlib import Path
 
-from mert.run import run_loop
 from mert.search import SearchSettings
 from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4
-WORDS = [
-    "the",
-    "a",
-    "house",
-    "red",
-    "old",
-    "cat",
-    "sits",
-    "on",
-    "mat",
-    "green",
-    "is",
-    "was",
-    "big",
-    "small",
-    "dog",
-]
+TEXT = "the a house red old cat sits on mat green is was big small dog"
+WORDS = TEXT.split()
 NAMES = ("lm score", "tm", "wp")
 PARAMS = """lm score ||| 0.5 Opt -Inf +Inf -1 1
 tm ||| 1.0 Opt -Inf +Inf -1 1
@@ -105,9 +89,7 @@ def ask(path, now=5, **options):
 def go(path, now=5):
     """Run a configuration; what it asked for and what came of it."""
     asked = ask(path, now)
-    run = run_loop(asked.plan, asked.decoder, asked.folder)
-    asked.finish(run.weights)
-    return asked, run
+    return asked, asked.run()
 
 
 def best_of(lines, weights):

@@ -62,7 +62,11 @@ def pilot_lines(campaign: Campaign) -> set[str]:
         links, tokens = candidate_links(candidate, tree), candidate.text.lower().split(" ")
         for constituent in tree.constituents:
             phrase = phrase_of(constituent.span, links, tokens)
-            if phrase is None or len(constituent.span) > 6 or not limits.allow(phrase):
+            if (
+                phrase is None
+                or len(constituent.span) > 6
+                or not limits.allow(len(phrase.positions), phrase.extent, phrase.gaps)
+            ):
                 continue
             positions = range(phrase.positions[0], phrase.positions[-1] + 1)
             words = " ".join(tokens[i] if i in phrase.positions else "[Skip]" for i in positions)
@@ -113,16 +117,7 @@ def test_unaligned_frontier_constituents(pilot: Path) -> None:
 def test_labels_import(pilot: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renames = {"i": "segment", "j": "first", "k": "last", "candidate_substring": "phrase", "hit": "origin"}
     options = [part for item in renames.items() for part in ("--rename", "=".join(item))]
-    command = [
-        "import",
-        "judgments",
-        "-C",
-        str(pilot),
-        str(data / "judgments.tsv.gz"),
-        *options,
-        "--json",
-        "-q",
-    ]
+    command = ["import", "-C", str(pilot), str(data / "judgments.tsv.gz"), *options, "--json", "-q"]
     run(*command)
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["added"], first["already"], first["refused"]) == (1700, 0, 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mert.lists import read_lists
-from mert.moses.files import read_features
+from mert.moses.files import FEATURES, read_blocks
 from mert.moses.scripts import write_scripts
 from rypt.texts.references import read_references
 
@@ -48,7 +48,9 @@ def test_extractor_and_mert_reach_at_least_the_bleu_of_moses(
     texts = [lists.candidates[i].text for i in lists.best(weights)]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, references.documents)
     assert score == pytest.approx(theirs.score / 100, abs=1e-5)
-    new, old = (list(read_features(tmp_path / f"{name}.features.dat")) for name in ("nbest", "nbest.orig"))
+    new, old = (
+        list(read_blocks(tmp_path / f"{name}.features.dat", FEATURES)) for name in ("nbest", "nbest.orig")
+    )
     assert len(new) == len(old) == 100
     for ours, theirs_ in zip(new, old, strict=True):
         assert (ours.segment, ours.names) == (theirs_.segment, theirs_.names)

@@ -48,7 +48,7 @@ def test_import_gives_the_judgments_of_the_data(
 ) -> None:
     campaign = make_campaign(small_ted_data, tmp_path / "ted")
     write_mqm(small_ted_data, tmp_path / "mqm.tsv")
-    command = ["import", "mqm", tmp_path / "mqm.tsv", "-C", campaign.folder, "--severity", severity, "--json"]
+    command = ["import", tmp_path / "mqm.tsv", "-C", campaign.folder, "--severity", severity, "--json"]
     code, out, _ = run(capsys, *command, "--scores", tmp_path / "scores.jsonl")
     assert code == 0
     with gzip.open(small_ted_data / "judgments.tsv.gz", "rt", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def test_import_gives_the_judgments_of_the_data(
         for rating in c["ratings"]
     }
     assert {(s["segment"], s["system"], s["rater"]): s["score"] for s in scores} == pytest.approx(theirs)
-    facts = json.loads(out)
+    (facts,) = json.loads(out)
     assert (facts["added"], facts["matched"], facts["unmatched"]) == (len(wanted), len(theirs), {})
 
 

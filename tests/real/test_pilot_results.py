@@ -155,9 +155,7 @@ def test_the_commands_find_and_exclude_them(
     said("init", folder, *texts, "-q")
     renamed = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
     options = [part for pair in renamed for part in ("--rename", pair)]
-    assert "1700 judgments added" in said(
-        "import", "judgments", "-C", folder, data / "judgments.tsv.gz", *options
-    )
+    assert "1700 judgments added" in said("import", "-C", folder, data / "judgments.tsv.gz", *options)
 
     found = {
         report["worker"]: report for report in json.loads(said("hits", "workers", "-C", folder, "--json"))

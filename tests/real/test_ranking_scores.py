@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import hits
-from hits.ranking.rank import ComparisonFiles, ScoreUse
-from hits.ranking.readers.files import Filters
-from hits.ranking.result import Confidence
+from hits.ranking.confidence import Confidence
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 
@@ -53,7 +52,7 @@ NEWSTEST2020 = {
 def test_wmt24_as_the_findings_rank_it(real_data: Callable[[str], Path], pair: str) -> None:
     ratings, text = FINDINGS[pair]
     path = real_data("wmt24-esa") / "esa_generalMT2024_wave2.csv.gz"
-    table = hits.rank(ComparisonFiles((path,), filters=Filters(languages=pair)))
+    table = hits.rank(ComparisonFiles((path,), languages=pair))
     assert f"|n:{ratings}|" in table.signature
     expected = [
         (name.strip(), mean, (int(low), int(high)), int(cluster))
@@ -90,7 +89,7 @@ def test_mqm_and_the_comparisons_made_of_it(
     assert len(table.systems) == systems
     assert (table.systems[0].system, round(table.systems[0].score, 4)) == first
     assert table.clusters == clusters
-    files = ComparisonFiles((path,), scores=ScoreUse(tie=0))
+    files = ComparisonFiles((path,), tie=0)
     compared = hits.rank(files, "expected-wins", confidence=Confidence(samples=200))
     ranks = {s.system: s.rank for s in compared.systems}
     mean_ranks = [s.rank for s in table.systems]

@@ -16,7 +16,7 @@ from hits.ranking.models.search import (
     explore,
     find_optimum,
 )
-from hits.ranking.readers.files import Filters, read_comparisons
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 
@@ -41,7 +41,7 @@ TABLE_1 = {"wmt10.English-German": (84609, 35297, 89), "wmt10.Czech-English": (8
 
 
 def counts(folder: Path, name: str, *exclude: str) -> tuple[tuple[str, ...], Counts]:
-    found = read_comparisons([folder / name], filters=Filters(exclude=exclude))
+    found = ComparisonFiles((folder / name,), exclude=exclude).read()
     return found.systems, found.counts()[0]
 
 
@@ -49,10 +49,10 @@ def counts(folder: Path, name: str, *exclude: str) -> tuple[tuple[str, ...], Cou
 def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Path], name: str) -> None:
     systems, wins = counts(real_data("ranking"), name, *(["_ref"] if name.startswith("wmt10") else []))
     found = find_optimum(costs_mfas(wins))
-    assert (len(systems), found.cost, found.count) == LOPEZ[name]
     listed = list(found.rankings())
+    (cost,) = {costs_mfas(wins).total(ranking) for ranking in listed}
+    assert (len(systems), cost, found.count) == LOPEZ[name]
     assert len(set(listed)) == found.count
-    assert {costs_mfas(wins).total(ranking) for ranking in listed} == {found.cost}
     testimonial = find_optimum(costs_testimonial(wins))
     assert list(testimonial.rankings()) == listed  # the two costs have the same cheapest rankings
 
@@ -60,13 +60,13 @@ def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Pat
 @pytest.mark.parametrize("name", TABLE_1)
 def test_cumings_table_1(real_data: Callable[[str], Path], name: str) -> None:
     costs = costs_winning_percentage(counts(real_data("ranking"), name)[1])
-    explored = [explore(costs.units, heuristic) for heuristic in HEURISTICS]
+    explored = [explore(costs, heuristic) for heuristic in HEURISTICS]
     assert tuple(found.nodes for found in explored if found) == TABLE_1[name]
 
 
 def test_the_ambiguity_that_cumings_warns_of(real_data: Callable[[str], Path]) -> None:
     folder = real_data("ranking")
-    given = read_comparisons([folder / "wmt10.French-English"], filters=Filters(exclude=("_ref",)))
+    given = ComparisonFiles((folder / "wmt10.French-English",), exclude=("_ref",)).read()
     extra = read_model("mfas", {"list": "3"}).fit(given, np.random.default_rng(0)).extra
     assert extra["optimal_rankings"] == 8
     assert extra["message"] == "3 of the optimal rankings listed, all: 8"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hits.ranking.model import read_model
-from hits.ranking.readers.files import read_comparisons
-from hits.ranking.simulation.likeness import likeness, success
+from hits.ranking.readers.files import ComparisonFiles
+from hits.ranking.simulation import likeness, success
 
 pytestmark = pytest.mark.real
 
@@ -23,7 +23,7 @@ TABLE_2 = {  # of 1,000
 
 @pytest.mark.parametrize("name", TABLE_2)
 def test_success_rates(real_data: Callable[[str], Path], name: str) -> None:
-    wins = read_comparisons([real_data("ranking") / name]).counts()[0]
+    wins = ComparisonFiles((real_data("ranking") / name,)).read().counts()[0]
     found = success([read_model(model) for model in MODELS], likeness(wins), iterations=ITERATIONS, seed=1)
     for rate, of_1000 in zip(found, TABLE_2[name], strict=True):
         share = of_1000 / 1000

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import hits
-from hits.ranking.rank import ComparisonFiles
-from hits.ranking.readers.files import Filters
+from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
 scipy_stats = pytest.importorskip("scipy.stats")
@@ -100,7 +99,7 @@ def rated_again(row: Sequence[str]) -> int:
 def ranked(
     paths: Sequence[Path], pair: str, average: str = "segment"
 ) -> list[tuple[str, str, tuple[int, int], int]]:
-    files = ComparisonFiles(tuple(paths), filters=Filters(languages=pair))
+    files = ComparisonFiles(tuple(paths), languages=pair)
     table = hits.rank(files, "mean", options={"average": average})
     return [(s.system, f"{s.score:.4f}", (s.low or 0, s.high or 0), s.cluster or 0) for s in table.systems]
 
@@ -126,5 +125,5 @@ def test_two_waves_that_share_segments(real_data: Callable[[str], Path], tmp_pat
     paths = [write(tmp_path / f"wave{k}.csv", wave) for k, wave in enumerate(waves)]
     expected = as_the_findings(waves, "hin", macro=macro)
     assert ranked(paths, "en-hi", "domain" if macro else "segment") == expected
-    notes = hits.rank(ComparisonFiles(tuple(paths), filters=Filters(languages="en-hi"))).notes
+    notes = hits.rank(ComparisonFiles(tuple(paths), languages="en-hi")).notes
     assert any("rated in several waves" in note for note in notes)

@@ -110,7 +110,7 @@ def test_a_file_as_it_is_becomes_a_campaign(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first command of docs/howto-ratings.md."""
-    command = ["import", "mqm", raw / "mqm_ted_ende.tsv.gz", "-C", tmp_path / "ted", "--reference", "ref"]
+    command = ["import", raw / "mqm_ted_ende.tsv.gz", "-C", tmp_path / "ted", "--reference", "ref"]
     code, out, err = run(capsys, *command, "--repairs", tmp_path / "repairs.jsonl")
     assert code == 0
     assert f"{tmp_path}/ted/texts: 529 segments, 7406 outputs of 14 systems" in err

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hits.cli.rank.agree import agree
-from hits.cli.rank.preferences import preferences
-from hits.cli.rank.shared import LEVEL, PLOT, THREADS, counter, data_options, read_options
-from hits.cli.rank.study import curve, evaluate, plan_, simulate
+from hits.cli.rank.shared import LEVEL, THREADS, counter, reading_options
+from hits.cli.rank.study import evaluate, plan_
 from hits.ranking.names import (
     CONFIDENCES,
     MEAN,
@@ -19,28 +17,28 @@ from hits.ranking.names import (
     UNITS,
     ranking_models,
 )
-from rypt.console import JSON, QUIET, talk
+from rypt.console import JSON, QUIET, Group, talk
+from rypt.signature import rypt_version, signature
 
 if TYPE_CHECKING:
-    from hits.ranking.rank import ComparisonFiles, SystemTable
-    from hits.ranking.result import Confidence
-    from hits.ranking.scores.data import SegmentScores
+    from hits.ranking.head2head import HeadToHead
+    from hits.ranking.rank import SystemTable
+    from hits.ranking.readers.files import ComparisonFiles
     from hits.ranking.side_by_side import SideBySide
 
 DEFAULT = "systems"
+TABLE = click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
 
 
-class RankGroup(click.Group):
+class RankGroup(Group):
     """A group whose first argument may be a file: without a subcommand, ``systems`` is run."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the default command in front where no subcommand is named."""
         if args and args[0] not in self.commands and args[0] not in context.help_option_names:
             args = [DEFAULT, *args]
         return super().parse_args(context, args)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """A subcommand by name, and the default command for a file."""
         return self.commands.get(name, self.commands.get(DEFAULT))
 
 
@@ -48,15 +46,15 @@ class RankGroup(click.Group):
 def rank() -> None:
     """Rank systems by people's comparisons or scores: `rypt rank FILE…` is short for `rypt rank systems FILE…`.
 
-    A FILE has comparisons (a table with two systems and a winner, a WMT ranking CSV, Appraise XML, counts, a
-    tournament, judgments, JSONL, a campaign's folder or its database) or segment scores (a table with systems and
-    scores, Appraise's export of direct assessment or ESA, MQM, pearmut, JSONL); .gz files and - are read, too. Write a
-    file with the name of a subcommand as a path: ./next.
+    A FILE has comparisons (a table with two systems and a winner, a WMT ranking CSV, counts, JSONL, a campaign's folder
+    or its database) or segment scores (a table with systems and scores, Appraise's export of direct assessment or ESA,
+    MQM, pearmut, WMT25, JSONL); .gz files and - are read, too. Write a file with the name of a subcommand as a path:
+    ./next.
     """
 
 
 @rank.command()
-@data_options
+@reading_options
 @click.option(
     "-m",
     "--model",
@@ -64,28 +62,17 @@ def rank() -> None:
     multiple=True,
     metavar="MODEL[:NAME=VALUE,…]",
     help=f"How systems are ranked: {', '.join((MEAN, *ranking_models()))} [mean for segment scores, "
-    "expected-wins for comparisons]. Repeatable: models stand side by side.",
-)
-@click.option(
-    "-O",
-    "--option",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="An option of the only model: docs/ranking.md lists them. Repeatable.",
+    "expected-wins for comparisons]; docs/ranking.md lists their options. Repeat it to compare models.",
 )
 @click.option(
     "--confidence",
     type=click.Choice(tuple(dict.fromkeys((*CONFIDENCES, *SCORE_CONFIDENCES)))),
-    help="How rank ranges are made [wilcoxon for mean, as in WMT's findings, else bootstrap].",
+    help="How rank ranges are computed [wilcoxon for mean, as in WMT's findings, else bootstrap].",
 )
 @click.option(
     "--samples",
     type=click.IntRange(2, 1_000_000),
     help="Number of resamples or runs [1000 for ratios of wins and means, 10000 permutations, else 100].",
-)
-@click.option(
-    "--trim", type=click.IntRange(min=0), help="Number of ranks dropped at either end [2.5 %, rounded down]."
 )
 @click.option(
     "--unit",
@@ -102,8 +89,7 @@ def rank() -> None:
 )
 @LEVEL
 @THREADS
-@click.option("--table", "style", type=click.Choice(TABLES), help="How the table is printed [text].")
-@click.option("--latex", is_flag=True, help="Short for --table latex.")
+@TABLE
 @click.option(
     "-o",
     "--output",
@@ -113,24 +99,19 @@ def rank() -> None:
     help="Also write a table (.csv, .json, .txt, .md, .tex, .html) or a plot (.svg, .png, .pdf) to this "
     "file. Repeatable.",
 )
-@PLOT
 @JSON
 @QUIET
 def systems(
     data: "ComparisonFiles",
     models: tuple[str, ...],
-    options: tuple[str, ...],
     confidence: str | None,
     samples: int | None,
-    trim: int | None,
     unit: str | None,
     shape: str | None,
     level: float,
     threads: int,
     style: str | None,
-    latex: bool,
     outputs: tuple[str, ...],
-    plot: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -138,86 +119,110 @@ def systems(
 
     Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
     """
+    from hits.ranking.confidence import Confidence
     from hits.ranking.output import check_output
-    from hits.ranking.result import Confidence
+    from hits.ranking.rank import rank as rank_files
     from hits.ranking.side_by_side import rank_side_by_side
 
-    if latex and style not in (None, "latex"):
-        raise click.UsageError(f"--latex or --table {style}, not both")
-    style = "latex" if latex else style
-    if style and as_json:
-        raise click.UsageError(f"{'--latex' if latex else '--table'} or --json, not both")
-    files = [*outputs, *([plot] if plot else [])]
-    for file in files:
+    _check_style(style, as_json=as_json)
+    for file in outputs:
         check_output(file)
     how = Confidence(
-        confidence, samples, trim, unit, shape, level, threads, counter("resamples", quiet=quiet)
+        confidence,
+        samples,
+        unit=unit,
+        shape=shape,
+        level=level,
+        threads=threads,
+        after_resample=counter("resamples", quiet=quiet),
     )
-    if len(models) > 1 and options:
-        raise click.UsageError("-O is for one model: write options of several as -m MODEL:NAME=VALUE,…")
+    table: SideBySide | SystemTable
     if len(models) > 1:
-        table: SideBySide | SystemTable = rank_side_by_side(data, models, confidence=how)
+        table = rank_side_by_side(data, models, confidence=how)
     else:
-        table = _rank_by_one(data, models[0] if models else None, read_options(options), how)
+        table = rank_files(data, models[0] if models else None, confidence=how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
-    for file in files:
+    for file in outputs:
         table.write(file)
         talk(f"{file} written", quiet=quiet)
-    if as_json:
-        click.echo(json.dumps(table.as_dict(), ensure_ascii=False))
-    else:
-        click.echo(table.as_table(style or "text"))
-
-
-def _rank_by_one(
-    data: "ComparisonFiles", model: str | None, options: dict[str, str], how: "Confidence"
-) -> "SystemTable":
-    from hits.ranking.data import Comparisons
-    from hits.ranking.evaluate import model_and_options
-    from hits.ranking.model import read_model
-    from hits.ranking.rank import rank_parts
-
-    name, given = model_and_options(model) if model else (None, {})
-    if name not in (None, MEAN):
-        read_model(name, given | options)  # a wrong name or option is said before anything is read
-    parts = data.parts()
-    if name is None and all(isinstance(part.data, Comparisons) for part in parts):
-        name = "expected-wins"
-    return rank_parts(data, parts, name, options=given | options, confidence=how)
+    click.echo(
+        json.dumps(table.as_dict(), ensure_ascii=False) if as_json else table.as_table(style or "text")
+    )
 
 
 @rank.command()
-@data_options
+@reading_options
+@click.option(
+    "--systems",
+    "pair",
+    metavar="FIRST,SECOND",
+    help="Only these two systems, with tables of votes by segment.",
+)
 @LEVEL
-@click.option("--marks", is_flag=True, help="Use WMT's marks ⋆ 0.10, † 0.05, ‡ 0.01 instead of one star.")
+@TABLE
 @JSON
-def head2head(data: "ComparisonFiles", level: float, marks: bool, as_json: bool) -> None:
-    """Show how often the column's system was better than the row's, with stars by the sign test."""
-    from hits.cli.rank.matrix import matrix
-    from hits.ranking.head2head import as_record, as_rows, head_to_head
-    from hits.ranking.table import system_labels
+def pairs(data: "ComparisonFiles", pair: str | None, level: float, style: str | None, as_json: bool) -> None:
+    """Show how often the column's system was better than the row's, with stars by the sign test.
 
-    table = head_to_head(data.read())
-    if as_json:
-        click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
+    With --systems FIRST,SECOND show which of two systems people preferred: judgments for each, and segments by their
+    difference of votes (Tables 1 and 2 of the RYPT paper), with sign tests and a bootstrap interval over segments.
+    """
+    from hits.compare.preferences import preference_line, preference_tables
+    from hits.compare.systems import system_preferences
+    from hits.ranking.head2head import as_record, head_to_head
+
+    _check_style(style, as_json=as_json)
+    if pair is None:
+        table = head_to_head(data.read())
+        if as_json:
+            click.echo(json.dumps(as_record(table, level), ensure_ascii=False))
+        else:
+            click.echo(_matrix(table, level, style or "text"))
         return
-    click.echo(matrix(system_labels(table.systems), as_rows(table, marks=marks, level=level)))
-    click.echo(f"{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})")
+    first, _, second = pair.partition(",")
+    if not first or not second or "," in second:
+        raise click.UsageError(f"--systems {pair}: expected two names separated by a comma")
+    if style not in (None, "text", "latex"):
+        raise click.UsageError(f"--table {style} is for all pairs; tables of two systems are text or latex")
+    preferred = system_preferences(data, first, second)
+    if as_json:
+        click.echo(json.dumps(preferred.as_dict(), ensure_ascii=False))
+        return
+    is_latex = style == "latex"
+    click.echo(f"{preference_line(preferred, latex=is_latex)}\n")
+    click.echo(preference_tables([preferred], latex=is_latex, pick=""))
+
+
+def _check_style(style: str | None, *, as_json: bool) -> None:
+    if style and as_json:
+        raise click.UsageError(f"--table {style} or --json, not both")
+
+
+def _matrix(table: "HeadToHead", level: float, style: str) -> str:
+    """A line and a column for each system; columns are numbered, since names would not fit above them."""
+    from tabulate import tabulate
+
+    from hits.ranking.head2head import as_rows
+    from hits.ranking.table import TABULATE
+
+    rows = as_rows(table, level=level)
+    n = len(table.systems)
+    lines = [[k if k <= n else "", *row] for k, row in enumerate(rows, start=1)]
+    head = ["", "", *range(1, n + 1)]
+    text = str(tabulate(lines, head, TABULATE[style].removesuffix("_raw"), disable_numparse=True))
+    return (
+        f"{text}\n{table.significant(level):.1%} of all pairs differ significantly (sign test, p ≤ {level:g})"
+    )
 
 
 @rank.command("next")
-@data_options
+@reading_options
 @click.option(
-    "-n",
-    "--count",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of matches, or of ratings.",
+    "-n", "--count", type=click.IntRange(min=1), default=1, show_default=True, help="Number of comparisons."
 )
 @click.option(
-    "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Number of systems in a match."
+    "--players", type=click.IntRange(2, 5), default=2, show_default=True, help="Systems in a comparison."
 )
 @click.option(
     "--segments",
@@ -226,7 +231,7 @@ def head2head(data: "ComparisonFiles", level: float, marks: bool, as_json: bool)
     help="File of segments to ask about, one id per line [those in the files].",
 )
 @click.option(
-    "--system", "more", multiple=True, metavar="NAME", help="A system that was not compared yet. Repeatable."
+    "--system", "more", multiple=True, metavar="NAME", help="A system not compared yet. Repeatable."
 )
 @JSON
 def next_(
@@ -237,66 +242,89 @@ def next_(
     more: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Suggest which systems to compare or to rate next, and on which segment.
+    """Suggest which systems to compare next, and on which segment.
 
-    Of comparisons TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each
-    line of output has a segment and the systems, separated by tabs. Of segment scores those are chosen that are likely
-    to split a cluster soonest; each line has a document, a segment and the systems to rate on it.
+    TrueSkill takes the system it is least sure of and draws others that are likely to tie with it. Each line of output
+    has a segment and the systems, separated by tabs.
     """
-    from hits.ranking.readers.files import only_part
-    from hits.ranking.scores.data import SegmentScores
     from hits.ranking.select import next_matches
     from rypt.text import read_lines
 
     segments = [line for _, line in read_lines(segments_file) if line] if segments_file else None
-    part = only_part(data.parts())
-    if isinstance(part.data, SegmentScores):
-        if players != 2:
-            raise click.UsageError("--players is for comparisons; these files have segment scores")
-        _tell_ratings(data, part.data, count, segments, more, as_json=as_json)
-        return
-    comparisons = data.comparisons(part)
-    for match in next_matches(comparisons, count, data.rng(), players=players, segments=segments, more=more):
-        if as_json:
-            record = {"segment": match.segment, "systems": list(match.systems)}
-            click.echo(json.dumps(record, ensure_ascii=False))
-        else:
-            click.echo("\t".join((match.segment, *match.systems)))
+    for match in next_matches(data.read(), count, data.rng(), players=players, segments=segments, more=more):
+        record = {"segment": match.segment, "systems": list(match.systems)}
+        line = "\t".join((match.segment, *match.systems))
+        click.echo(json.dumps(record, ensure_ascii=False) if as_json else line)
 
 
-def _tell_ratings(
-    data: "ComparisonFiles",
-    scores: "SegmentScores",
-    count: int,
-    segments: list[str] | None,
-    more: tuple[str, ...],
-    *,
-    as_json: bool,
+@rank.command()
+@reading_options
+@click.option(
+    "--lower",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="A file whose scores are better when they are lower. Repeatable.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=2),
+    default=1000,
+    show_default=True,
+    help="Number of permutations, or of resamples of comparisons, for soft pairwise accuracy.",
+)
+@JSON
+@QUIET
+def agree(
+    data: "ComparisonFiles", lower: tuple[str, ...], permutations: int, as_json: bool, quiet: bool
 ) -> None:
-    from hits.ranking.scores.next import next_ratings
+    """Compare rankings with that of the first of FILES: pairwise accuracy, Kendall's tau, soft pairwise accuracy.
 
-    requests = next_ratings(scores, count, data.rng(), segments=segments, more=more)
-    if not requests:
-        import numpy as np
+    The first file has people's scores or comparisons, each other file those of a metric or of another campaign, for the
+    same systems. Scores are ranked by mean, comparisons by Expected Wins. Language pairs are compared one by one, and
+    together in a last line.
+    """
+    from dataclasses import asdict
 
-        complete = not np.isnan(scores.table()).any() and not segments and not more
-        why = (
-            "every system is rated on every segment"
-            if complete
-            else "no further rating is likely to split a cluster"
-        )
-        talk(f"note: {why}; --segments names further segments, --system further systems", quiet=False)
-    for request in requests:
-        if as_json:
-            record = {
-                "document": request.document,
-                "segment": request.segment,
-                "systems": list(request.systems),
-            }
-            click.echo(json.dumps(record, ensure_ascii=False))
-        else:
-            click.echo("\t".join((request.document, request.segment, *request.systems)))
+    from tabulate import tabulate
+
+    from hits.ranking.scores.agree import agree as compare
+
+    if len(data.paths) < 2:
+        raise click.UsageError("expected two files or more: a ranking, and others to compare with it")
+    for file in lower:
+        if file not in data.paths:
+            files = ", ".join(map(str, data.paths))
+            raise click.UsageError(f"--lower {file}: expected one of the files {files}")
+    agreements, notes = compare(data, permutations=permutations, lower=lower)
+    for note in notes:
+        talk(f"note: {note}", quiet=quiet)
+    signed = signature("agree", permutations=permutations, seed=data.seed, rypt=rypt_version())
+    if as_json:
+        first, records = str(data.paths[0]), [asdict(agreement) for agreement in agreements]
+        record = {"signature": signed, "first": first, "agreements": records}
+        click.echo(json.dumps(record, ensure_ascii=False))
+        return
+    rows = [
+        {
+            "file": a.name,
+            "languages": a.languages,
+            "systems": a.systems,
+            "pairs": a.pairs,
+            "accuracy": f"{a.accuracy:.3f}",
+            "significant": "" if a.significant is None else f"{a.significant:.3f} of {a.significant_pairs}",
+            "tau": f"{a.tau:.3f}",
+            "soft": f"{a.soft:.3f}",
+        }
+        for a in agreements
+    ]
+    click.echo(tabulate(rows, "keys", disable_numparse=True))
+    click.echo(
+        "accuracy: pairs of systems in the same order; significant: of those that differ significantly in the first "
+        "file; tau: Kendall's tau-b; soft: soft pairwise accuracy"
+    )
+    click.echo(signed)
 
 
-for command in (agree, curve, evaluate, plan_, preferences, simulate):
+for command in (evaluate, plan_):
     rank.add_command(command)

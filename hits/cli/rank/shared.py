@@ -1,17 +1,15 @@
-"""Options that the commands of ``rypt rank`` share: which files, and which of their comparisons."""
+"""Options that the commands of ``rypt rank`` share: which files, and what of them to take."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
+from itertools import repeat
+from threading import Lock
 from typing import Any
 
 import click
 
-from hits.ranking.names import FORMATS, NOT_JUDGED, WITHIN
 from rypt.console import progress
 
-PLOT = click.option(
-    "--plot", type=click.Path(dir_okay=False), help="Write a plot to this file (.svg, .png, .pdf)."
-)
 LEVEL = click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -27,132 +25,71 @@ THREADS = click.option(
     help="Number of threads; the result does not depend on it.",
 )
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")
+READING = (
+    click.argument("paths", metavar="FILES", nargs=-1, required=True, type=click.Path()),
+    click.option(
+        "--columns",
+        default="",
+        metavar="ROLE=COLUMN,…",
+        help="Which columns of a table are which: a, b, winner of comparisons; system, score, segment, document, "
+        "rater of scores [guessed from their names].",
+    ),
+    click.option(
+        "--languages",
+        metavar="SOURCE-TARGET",
+        help="Use only this language pair: cs-en or Czech-English; all joins all pairs [each pair by itself].",
+    ),
+    click.option(
+        "--judges", metavar="PATTERN", help="Use only judges whose names match, such as 'researcher_*'."
+    ),
+    click.option(
+        "--exclude-system",
+        "exclude",
+        multiple=True,
+        metavar="NAME",
+        help="Leave out this system (the reference is _ref in WMT10). Repeatable.",
+    ),
+    click.option(
+        "--better",
+        type=click.Choice(("higher", "lower")),
+        help="Which segment scores are better [as the file says, else higher].",
+    ),
+    click.option("--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."),
+    click.option(
+        "--tie",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        show_default=True,
+        help="Largest difference of scores that is a tie, where scores become comparisons.",
+    ),
+    SEED,
+)
 
 
-def data_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Which files, and which of their comparisons: the command gets them as one value, ``data``."""
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The files, and what of them to take: the command gets them as one value, ``data``."""
 
     @wraps(command)
-    def packed(
-        files: tuple[str, ...],
-        format: str | None,
-        columns: str | None,
-        merge: bool,
-        languages: str | None,
-        judges: str | None,
-        excluded: tuple[str, ...],
-        sample: int | None,
-        not_judged: str,
-        standardize: bool,
-        better: str | None,
-        tie: float,
-        within: str,
-        seed: int,
-        **others: Any,
-    ) -> None:
-        from hits.ranking.rank import ComparisonFiles, ScoreUse
-        from hits.ranking.readers.columns import read_columns
-        from hits.ranking.readers.files import Filters
+    def packed(columns: str, **options: Any) -> None:
+        from hits.ranking.readers.files import ComparisonFiles
+        from hits.ranking.readers.text_file import read_columns
 
-        filters = Filters(languages, judges, excluded, sample, not_judged)
-        use = ScoreUse(standardize, better, tie, within)
-        roles = read_columns(columns) if columns else {}
-        command(data=ComparisonFiles(files, format, filters, seed, roles, merge, use), **others)
+        names = ComparisonFiles.__dataclass_fields__.keys() - {"columns"}
+        chosen = {name: options.pop(name) for name in names}
+        command(data=ComparisonFiles(columns=read_columns(columns), **chosen), **options)
 
-    for option in reversed(
-        [
-            click.argument("files", nargs=-1, required=True, type=click.Path()),
-            click.option(
-                "--format",
-                type=click.Choice(FORMATS),
-                help="Format of the files [detected from their content].",
-            ),
-            click.option(
-                "--columns",
-                metavar="ROLE=COLUMN,…",
-                help="Which columns of a table are which: a, b, winner of comparisons; system, score, segment, "
-                "document, rater of scores [guessed from their names].",
-            ),
-            click.option("--merge", is_flag=True, help="Rank files of different language pairs together."),
-            click.option(
-                "--languages",
-                metavar="SOURCE-TARGET",
-                help="Use only this language pair: cs-en or Czech-English.",
-            ),
-            click.option(
-                "--judges",
-                metavar="PATTERN",
-                help="Use only judges whose names match, such as 'researcher_*'.",
-            ),
-            click.option(
-                "--exclude-system",
-                "excluded",
-                multiple=True,
-                metavar="NAME",
-                help="Leave out this system (the reference is _ref in WMT10). Repeatable.",
-            ),
-            click.option(
-                "--sample", type=click.IntRange(min=1), help="Number of comparisons to draw at random [all]."
-            ),
-            click.option(
-                "--not-judged",
-                type=click.Choice(NOT_JUDGED),
-                default="item",
-                show_default=True,
-                help="What to leave out where a rank is -1, not judged: the candidate, or the whole ranking.",
-            ),
-            click.option(
-                "--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."
-            ),
-            click.option(
-                "--better",
-                type=click.Choice(("higher", "lower")),
-                help="Which segment scores are better [as the file says, else higher].",
-            ),
-            click.option(
-                "--tie",
-                type=click.FloatRange(min=0),
-                default=0.0,
-                show_default=True,
-                help="Where scores become comparisons: a difference of at most this is a tie.",
-            ),
-            click.option(
-                "--within",
-                type=click.Choice(WITHIN),
-                default="segment",
-                show_default=True,
-                help="Where scores become comparisons: compare all scores of a segment, or those of a rater.",
-            ),
-            SEED,
-        ]
-    ):
+    for option in reversed(READING):
         packed = option(packed)
     return packed
 
 
-def read_options(options: Sequence[str]) -> dict[str, str]:
-    """What ``-O NAME=VALUE`` says."""
-    values = {}
-    for text in options:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.UsageError(f"-O {text}: expected NAME=VALUE")
-        values[name] = value
-    return values
-
-
 def counter(what: str, *, quiet: bool, total: int | None = None) -> Callable[[], None]:
     """A progress callback for any thread; a bar shows it."""
-    from itertools import repeat
-    from threading import Lock
+    items = repeat(None) if total is None else range(total)
+    bar, lock = progress(items, what, quiet=quiet, total=total), Lock()
 
-    bar, alone = (
-        progress(repeat(None) if total is None else range(total), what, quiet=quiet, total=total),
-        Lock(),
-    )
-
-    def seen() -> None:
-        with alone:
+    def advance() -> None:
+        with lock:
             next(bar, None)
 
-    return seen
+    return advance

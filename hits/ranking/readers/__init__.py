@@ -1,8 +1,7 @@
-"""Files of comparisons: `files` recognises a format and chooses among comparisons, the others read one format each.
+"""Files of comparisons and segment scores: `files` recognises a format and filters, the others read the formats.
 
-    read_comparisons(["wmt13.csv.gz"], filters=Filters(judges="researcher_*"))   →   Comparisons
+    ComparisonFiles(("wmt13.csv.gz",), judges="researcher_*").read()   →   Comparisons
 
-To add a format: a function ``(path, lines) -> Comparisons`` (`hits.ranking.data.comparisons_of` makes them of records),
-a line in ``READERS`` of `files`, a condition in its ``_recognize``, and the name in ``FORMATS`` of
-`hits.ranking.names`.
+To add a format, write a function that recognises a `text_file.TextFile`, one that reads it, and a line in
+`files.FORMATS`.
 """

@@ -5,70 +5,19 @@ from pathlib import Path
 
 from rypt.text import PathLike
 
-LANGUAGES = (
-    "ar ara arabic",
-    "bg bul bulgarian",
-    "bn ben bengali",
-    "bho bhojpuri",
-    "ca cat catalan",
-    "cs ces cze czech",
-    "da dan danish",
-    "de deu ger german",
-    "el ell greek",
-    "en eng english",
-    "es spa spanish",
-    "et est estonian",
-    "fa fas per persian farsi",
-    "fi fin finnish",
-    "fr fra fre french",
-    "gu guj gujarati",
-    "ha hau hausa",
-    "he heb hebrew",
-    "hi hin hindi",
-    "hr hrv croatian",
-    "hu hun hungarian",
-    "id ind indonesian",
-    "is isl ice icelandic",
-    "it ita italian",
-    "iu iku inuktitut",
-    "ja jpn japanese",
-    "kk kaz kazakh",
-    "km khm khmer",
-    "ko kor korean",
-    "ln lin lingala",
-    "lt lit lithuanian",
-    "lv lav latvian",
-    "mai maithili",
-    "mas masai maasai",
-    "mr mar marathi",
-    "ms msa malay",
-    "ne nep nepali",
-    "nl nld dut dutch",
-    "no nor norwegian",
-    "pl pol polish",
-    "ps pus pashto",
-    "pt por portuguese",
-    "ro ron rum romanian",
-    "ru rus russian",
-    "sk slk slovak",
-    "sl slv slovenian",
-    "so som somali",
-    "sr srp serbian",
-    "sv swe swedish",
-    "sw swa swahili",
-    "ta tam tamil",
-    "te tel telugu",
-    "th tha thai",
-    "tr tur turkish",
-    "uk ukr ukrainian",
-    "ur urd urdu",
-    "vi vie vietnamese",
-    "xh xho xhosa",
-    "yo yor yoruba",
-    "zh zho chi chinese",
-    "zu zul zulu",
-)
-CODES = {name: names.split()[0] for names in LANGUAGES for name in names.split()}
+LANGUAGES = """
+ar ara arabic, bg bul bulgarian, bn ben bengali, bho bhojpuri, ca cat catalan, cs ces cze czech, da dan danish,
+de deu ger german, el ell greek, en eng english, es spa spanish, et est estonian, fa fas per persian farsi,
+fi fin finnish, fr fra fre french, gu guj gujarati, ha hau hausa, he heb hebrew, hi hin hindi, hr hrv croatian,
+hu hun hungarian, id ind indonesian, is isl ice icelandic, it ita italian, iu iku inuktitut, ja jpn japanese,
+kk kaz kazakh, km khm khmer, ko kor korean, ln lin lingala, lt lit lithuanian, lv lav latvian, mai maithili,
+mas masai maasai, mr mar marathi, ms msa malay, ne nep nepali, nl nld dut dutch, no nor norwegian, pl pol polish,
+ps pus pashto, pt por portuguese, ro ron rum romanian, ru rus russian, sk slk slovak, sl slv slovenian,
+so som somali, sr srp serbian, sv swe swedish, sw swa swahili, ta tam tamil, te tel telugu, th tha thai,
+tr tur turkish, uk ukr ukrainian, ur urd urdu, vi vie vietnamese, xh xho xhosa, yo yor yoruba,
+zh zho chi chinese, zu zul zulu
+"""
+CODES = {name: names.split()[0] for names in LANGUAGES.split(",") for name in names.split()}
 _PAIR = re.compile(
     r"(?<![A-Za-z])([A-Za-z]{2,11})(?:_(?:[A-Z]{2}|[A-Z][a-z]{3}))*(?:-|,|2|_to_|-to-)([A-Za-z]{2,11})(?![A-Za-z])"
 )
@@ -77,7 +26,7 @@ _JOINED = re.compile(r"(?<![A-Za-z])([a-z]{2})([a-z]{2})(?![A-Za-z])")
 
 
 def language(name: str) -> str:
-    """The short code of a language; a name that is not known stays as it is, in lower case, without its region.
+    """The short code of a language; an unknown name stays as it is, in lower case, without its region.
 
     >>> [language(name) for name in ("Czech", "ces", "cs_CZ", "Klingon")]
     ['cs', 'cs', 'cs', 'klingon']
@@ -97,7 +46,7 @@ def pair_key(pair: str) -> str:
 
 
 def pair_in_name(path: PathLike) -> str:
-    """The language pair in the name of a file, as it stands there; empty where there is none.
+    """The language pair in the name of a file, as it is spelled there; empty where there is none.
 
     >>> [pair_in_name(name) for name in ("wmt10.Czech-English", "mqm_ted_ende.tsv.gz", "ces_Latn-deu_Latn", "ranks")]
     ['Czech-English', 'en-de', 'ces-deu', '']
@@ -118,5 +67,5 @@ def domain_in_document(document: str) -> str:
     >>> domain_in_document("test-en-speech_WbO8dOhsgY4_003"), domain_in_document("rt.com.39936")
     ('speech', '')
     """
-    named = _DOMAIN.match(document)
-    return named.group(1) if named else ""
+    domain = _DOMAIN.match(document)
+    return domain.group(1) if domain else ""

@@ -14,18 +14,16 @@ resamples in which the system is not better.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from hits.ranking.confidence import resampled_scores
+from hits.ranking.confidence import Confidence, resampled_scores
 from hits.ranking.data import Comparisons
 from hits.ranking.model import read_model
-from hits.ranking.rank import ComparisonFiles
-from hits.ranking.readers.files import DataPart
+from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.readers.languages import pair_key
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import one_sided_permutation_tests
+from hits.ranking.scores.paired import permutation_tests
 from rypt.arrays import Floats
 from rypt.text import PathLike, RyptError
 
@@ -55,7 +53,7 @@ class OrderEvidence:
 class Agreement:
     """How a ranking agrees with another on the systems that both have.
 
-    ``significant`` is the accuracy on the pairs that the first ranking tells apart (p ≤ 0.05, two-sided).
+    ``significant`` is the accuracy on the pairs that differ significantly by the first ranking (p ≤ 0.05, two-sided).
     """
 
     name: str
@@ -68,10 +66,6 @@ class Agreement:
     tau: float
     soft: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON and CSV."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def order_evidence(
     data: Comparisons | SegmentScores, rng: np.random.Generator, permutations: int = PERMUTATIONS
@@ -80,10 +74,10 @@ def order_evidence(
     if isinstance(data, SegmentScores):
         table = data.table()
         means = np.asarray(np.nanmean(table, axis=1), np.float64)
-        return OrderEvidence(data.systems, means, one_sided_permutation_tests(table, rng, permutations))
+        return OrderEvidence(data.systems, means, permutation_tests(table, rng, permutations))
     model = read_model(MODEL)
-    unit = "row" if data.has_rows() else "comparison"
-    drawn = resampled_scores(model, data, rng, samples=permutations, unit=unit)
+    confidence = Confidence(samples=permutations, unit="row" if data.has_rows() else "comparison")
+    drawn = resampled_scores(model, data, rng, confidence)
     gaps = drawn[:, :, None] - drawn[:, None, :]
     p = (gaps < 0).mean(axis=0) + (gaps == 0).mean(axis=0) / 2
     return OrderEvidence(data.systems, model.fit(data, rng).scores, np.asarray(p, np.float64))
@@ -95,8 +89,8 @@ def agreement(first: OrderEvidence, second: OrderEvidence, name: str = "", langu
     >>> flat = np.full((3, 3), 0.5)
     >>> people = OrderEvidence(("a", "b", "c"), np.array([3.0, 2.0, 1.0]), flat)
     >>> metric = OrderEvidence(("a", "b", "c"), np.array([3.0, 1.0, 2.0]), flat)
-    >>> made = agreement(people, metric)
-    >>> round(made.accuracy, 3), round(made.tau, 3), made.soft
+    >>> alike = agreement(people, metric)
+    >>> round(alike.accuracy, 3), round(alike.tau, 3), alike.soft
     (0.667, 0.333, 1.0)
     """
     shared = [system for system in first.systems if system in second.systems]
@@ -136,17 +130,23 @@ def agree(
     """
     if len(files.paths) < 2:
         raise RyptError("expected two files or more: a ranking, and others to compare with it")
-    people = {pair_key(part.languages): part for part in _parts(files, files.paths[0], lower)}
-    known = {key: order_evidence(part.data, files.rng(), permutations) for key, part in people.items()}
+
+    def evidence_of(path: PathLike) -> dict[str, tuple[str, OrderEvidence]]:
+        is_lower = str(path) in map(str, lower)
+        one = replace(files, paths=(path,), better="lower" if is_lower else files.better)
+        return {
+            pair_key(part.languages): (part.languages, order_evidence(part.data, files.rng(), permutations))
+            for part in one.parts()
+        }
+
+    first = evidence_of(files.paths[0])
     agreements, notes = [], []
     for path in files.paths[1:]:
         of_file = []
-        for part in _parts(files, path, lower):
-            key = _matching(pair_key(part.languages), list(people), path)
-            evidence = order_evidence(part.data, files.rng(), permutations)
-            made = agreement(known[key], evidence, str(path), people[key].languages)
-            of_file.append(made)
-            missing = sorted(set(known[key].systems) ^ set(evidence.systems))
+        for key, (_, evidence) in evidence_of(path).items():
+            languages, people = first[_matching(key, list(first), path)]
+            of_file.append(agreement(people, evidence, str(path), languages))
+            missing = sorted(set(people.systems) ^ set(evidence.systems))
             if missing:
                 notes.append(f"{path}: left out what only one of the rankings has: {', '.join(missing)}")
         agreements += of_file
@@ -155,18 +155,13 @@ def agree(
     return agreements, notes
 
 
-def _parts(files: ComparisonFiles, path: PathLike, lower: Sequence[PathLike]) -> list[DataPart]:
-    use = replace(files.scores, better="lower") if str(path) in map(str, lower) else files.scores
-    return replace(files, paths=(path,), scores=use).parts()
-
-
-def _matching(key: str, known: Sequence[str], path: PathLike) -> str:
+def _matching(key: str, keys: Sequence[str], path: PathLike) -> str:
     """The language pair of the first file that a part of another file belongs to."""
-    if key in known:
+    if key in keys:
         return key
-    if len(known) == 1 and "" in (key, known[0]):
-        return known[0]
-    raise RyptError(f"{path}: expected one of the language pairs {', '.join(known)}, found {key or 'none'}")
+    if len(keys) == 1 and "" in (key, keys[0]):
+        return keys[0]
+    raise RyptError(f"{path}: expected one of the language pairs {', '.join(keys)}, found {key or 'none'}")
 
 
 def _pooled(name: str, parts: Sequence[Agreement]) -> Agreement:

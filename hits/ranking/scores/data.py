@@ -1,15 +1,13 @@
 """Ratings of segments as arrays: what rankings by mean, tests and comparisons are made of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Names
-from hits.ranking.names import WITHIN
 from rypt.arrays import Floats, Ids
 from rypt.text import RyptError
 
@@ -31,7 +29,7 @@ class SegmentScores:
     """Ratings of systems' candidates; ``system``, ``segment``, ``rater`` and ``score`` are arrays of one length.
 
     A segment belongs to a document; two documents may number their segments alike. A segment that was rated in several
-    waves of a campaign is there once for each wave, as in WMT's findings. ``higher`` says whether a higher score is
+    waves of a campaign counts once for each wave, as in WMT's findings. ``higher`` says whether a higher score is
     better (not so for MQM's penalties).
     """
 
@@ -50,6 +48,13 @@ class SegmentScores:
 
     def __len__(self) -> int:
         return len(self.score)
+
+    def records(self) -> Iterator[ScoreRecord]:
+        """The ratings, one by one."""
+        for i, j, k, score in zip(self.system, self.segment, self.rater, self.score.tolist(), strict=True):
+            document, segment = self.segments[j]
+            rater, wave, domain = self.raters[k], self.waves[j], self.domains[j]
+            yield ScoreRecord(self.systems[i], segment, score, document, rater, wave, domain)
 
     def signed(self) -> Floats:
         """The scores with a sign that makes higher ones better."""
@@ -80,15 +85,11 @@ class SegmentScores:
 
         A rater whose scores are all equal gives 0 to each.
         """
-        raters = len(self.raters)
-        counts = np.bincount(self.rater, minlength=raters)
-        means = np.bincount(self.rater, self.score, minlength=raters) / np.maximum(counts, 1)
-        gaps = self.score - means[self.rater]
-        squares = np.bincount(self.rater, gaps**2, minlength=raters)
-        deviations = np.sqrt(squares / np.maximum(counts - 1, 1))
-        z = np.divide(
-            gaps, deviations[self.rater], out=np.zeros(len(gaps)), where=deviations[self.rater] > 1e-12
-        )
+        counts = np.maximum(np.bincount(self.rater), 1)
+        gaps = self.score - (np.bincount(self.rater, self.score) / counts)[self.rater]
+        variances = np.bincount(self.rater, gaps**2) / np.maximum(counts - 1, 1)
+        deviations = np.sqrt(variances)[self.rater]
+        z = np.divide(gaps, deviations, out=np.zeros(len(gaps)), where=deviations > 1e-12)
         return replace(self, score=z, standardized=True)
 
     def take(self, chosen: NDArray[np.intp]) -> "SegmentScores":
@@ -103,19 +104,16 @@ class SegmentScores:
 
     def rated_only(self) -> "SegmentScores":
         """Without the systems and segments that have no rating."""
-        systems, segments = np.unique(self.system), np.unique(self.segment)
-        place = np.zeros(len(self.systems), np.int32)
-        place[systems] = np.arange(len(systems))
-        where = np.zeros(len(self.segments), np.int32)
-        where[segments] = np.arange(len(segments))
+        systems, system = np.unique(self.system, return_inverse=True)
+        segments, segment = np.unique(self.segment, return_inverse=True)
         return replace(
             self,
             systems=tuple(self.systems[i] for i in systems),
             segments=tuple(self.segments[i] for i in segments),
             waves=tuple(self.waves[i] for i in segments),
             domains=tuple(self.domains[i] for i in segments),
-            system=place[self.system],
-            segment=where[self.segment],
+            system=system.astype(np.int32),
+            segment=segment.astype(np.int32),
         )
 
     def without(self, system: str) -> "SegmentScores":
@@ -125,55 +123,34 @@ class SegmentScores:
         kept = np.flatnonzero(self.system != self.systems.index(system))
         return self.take(kept).rated_only()
 
-    def comparisons(self, tie: float = 0.0, within: str = "segment") -> Comparisons:
-        """A comparison for each two candidates of a segment; scores that differ by at most ``tie`` are equal.
+    def comparisons(self, tie: float = 0.0) -> Comparisons:
+        """A comparison for each two candidates of a segment, by the means of their ratings; a segment is a row.
 
-        ``within="segment"`` compares the means of ratings, ``within="rater"`` only scores of the same rater. The
-        comparisons of a segment, or of a rater on a segment, are one row.
+        Scores that differ by at most ``tie`` are equal.
 
         >>> rows = [ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80), ScoreRecord("c", "1", 81)]
-        >>> made = scores_of(rows).comparisons(tie=5)
-        >>> [(made.systems[a], made.systems[b], int(o)) for a, b, o in zip(made.a, made.b, made.outcome)]
+        >>> pairs = scores_of(rows).comparisons(tie=5)
+        >>> [(pairs.systems[a], pairs.systems[b], int(o)) for a, b, o in zip(pairs.a, pairs.b, pairs.outcome)]
         [('a', 'b', 1), ('a', 'c', 1), ('b', 'c', 0)]
         """
-        if within not in WITHIN:
-            raise RyptError(f"expected scores compared within {' or '.join(WITHIN)}, found {within!r}")
         if tie < 0:
             raise RyptError(f"expected a tie threshold of 0 or more, found {tie:g}")
-        # equal but for rounding is equal
-        rater = np.zeros(len(self), np.int64) if within == "segment" else self.rater.astype(np.int64)
-        group = self.segment.astype(np.int64) * len(self.raters) + rater
-        keys, item, counts = np.unique(
-            np.column_stack([group, self.system]), axis=0, return_inverse=True, return_counts=True
-        )
-        means = np.bincount(item.ravel(), self.signed()) / counts
-        starts = np.flatnonzero(np.diff(keys[:, 0], prepend=-1))
-        a, b, row = [], [], []
-        for number, (start, stop) in enumerate(pairwise([*starts.tolist(), len(keys)])):
-            first, second = np.triu_indices(stop - start, 1)
-            a.append(start + first)
-            b.append(start + second)
-            row.append(np.full(len(first), number))
-        if not a or not sum(map(len, a)):
-            whose = " by the same rater" if within == "rater" else ""
-            raise RyptError(f"expected segments with scores of two systems{whose}, found none")
-        left, right = np.concatenate(a), np.concatenate(b)
-        gaps = np.round(means[left] - means[right], 9)
-        outcome = np.where(np.abs(gaps) <= tie + 1e-9, 0, np.sign(gaps)).astype(np.int8)
-        segment, worker = np.divmod(keys[left, 0], len(self.raters))
-        names = tuple(" ".join(filter(None, name)) for name in self.segments)
-        if within == "segment":
-            worker = np.zeros(len(left), np.int64)
+        table = self.table()
+        first, second = np.triu_indices(len(table), 1)
+        gaps = table[first] - table[second]  # (pairs, segments)
+        segment, pair = np.nonzero(~np.isnan(gaps.T))
+        if not len(segment):
+            raise RyptError("expected segments with scores of two systems, found none")
+        gap = np.round(gaps[pair, segment], 9)  # equal but for rounding is equal
         return Comparisons(
             self.systems,
-            keys[left, 1].astype(np.int32),
-            keys[right, 1].astype(np.int32),
-            outcome,
-            np.concatenate(row).astype(np.int32),
+            first[pair].astype(np.int32),
+            second[pair].astype(np.int32),
+            np.where(np.abs(gap) <= tie + 1e-9, 0, np.sign(gap)).astype(np.int8),
             segment.astype(np.int32),
-            worker.astype(np.int32),
-            names,
-            self.raters if within == "rater" else ("",),
+            segment.astype(np.int32),
+            np.zeros(len(segment), np.int32),
+            tuple(" ".join(filter(None, name)) for name in self.segments),
         )
 
 
@@ -216,17 +193,5 @@ def merge_scores(parts: Sequence[SegmentScores]) -> SegmentScores:
     if len({(part.scale, part.higher) for part in parts}) > 1:
         scales = ", ".join(sorted({part.scale for part in parts}))
         raise RyptError(f"expected scores of one scale to rank together, found {scales}")
-    records = [
-        ScoreRecord(
-            part.systems[i],
-            part.segments[j][1],
-            float(score),
-            part.segments[j][0],
-            part.raters[k],
-            part.waves[j],
-            part.domains[j],
-        )
-        for part in parts
-        for i, j, k, score in zip(part.system, part.segment, part.rater, part.score, strict=True)
-    ]
+    records = (record for part in parts for record in part.records())
     return scores_of(records, parts[0].scale, higher=parts[0].higher)

@@ -6,30 +6,21 @@ wilcoxon-neighbours
              the same tests, but a range goes on to the neighbours in the order of means up to the first one that
              differs, and clusters are where ranges do not overlap, as in WMT25's findings
 rank-sum     the same as wilcoxon with a rank-sum test, whose scores are not paired, as in WMT's findings up to 2023
-permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
 average      the mean is over segments (micro); or over the means of domains, as WMT24's findings have it (macro), whose
-             tests are combined by Stouffer's z; or over the means of documents, which are then what is tested
+             tests are combined by Stouffer's z
 clusters     in the order of means, a cluster ends where all above differ significantly from all below; by bootstrap,
              where ranges of ranks do not overlap
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
+from hits.ranking.confidence import COUNTED_SAMPLES, Confidence, Ranges, ranges_of, rank_bounds
 from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
-from hits.ranking.result import Confidence, Ranked, RankedGroup
+from hits.ranking.result import Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import (
-    PERMUTATIONS,
-    permutation_tests,
-    rank_sum_tests,
-    signed_rank_wins,
-    wilcoxon_tests,
-)
+from hits.ranking.scores.paired import rank_sum_tests, signed_rank_wins, wilcoxon_tests
 from rypt.arrays import Floats, Ids, Ints
 from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
@@ -52,35 +43,33 @@ def rank_by_mean(
 ) -> RankedGroup:
     """The systems by the mean of their segments' scores; several ratings of a candidate count as their mean.
 
-    ``average`` says what the mean is over: segments, or the means of documents or domains.
+    ``average`` says what the mean is over: segments, or the means of domains.
     """
     check_option("average", average, AVERAGES)
     if len(scores.systems) < 2:
         raise RyptError(
             f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}"
         )
-    tested, table = averaged(scores, average)
+    table = scores.table()
     domains = domain_numbers(scores) if average == "domain" else None
-    each = table if domains is None else means_of_groups(table, domains)
-    means = np.asarray(np.nanmean(each, axis=1), np.float64)
-    ranges, how = score_ranges(tested, table, means, confidence, rng, domains)
-    numbers = None if ranges is None else ranges.clusters()
+    averages = table if domains is None else means_of_groups(table, domains)
+    means = np.asarray(np.nanmean(averages, axis=1), np.float64)
+    ranges, how = score_ranges(scores, table, means, confidence, rng, domains)
     order = sorted(range(len(means)), key=lambda i: (-means[i], scores.systems[i]))
     first, _ = rank_bounds(np.round(means, 12))
+    clusters = None if ranges is None else ranges.clusters()
     sign = 1 if scores.higher else -1
     systems = tuple(
         Ranked(
             scores.systems[i],
-            sign * float(means[i]),
+            sign * float(means[i]) + 0.0,  # never -0
             int(first[i]),
             None if ranges is None else int(ranges.low[i]),
             None if ranges is None else int(ranges.high[i]),
-            None if numbers is None else int(numbers[i]),
+            None if clusters is None else int(clusters[i]),
         )
         for i in order
     )
-    drawn = None if ranges is None else ranges.samples
-    resampled = None if ranges is None else ranges.scores
     name = f"{scores.scale} z" if scores.standardized else scores.scale
     signed = signature(
         "mean",
@@ -94,31 +83,20 @@ def rank_by_mean(
         rypt=rypt_version(),
         ranges=how,
     )
+    ranks = None if ranges is None else ranges.samples
+    resampled = None if ranges is None else ranges.scores
     return RankedGroup(
         "mean",
         signed,
         systems,
-        None if drawn is None else drawn[:, order],
-        score_samples=None if resampled is None else resampled[:, order],
+        None if ranks is None else ranks[:, order],
+        score_samples=None if resampled is None else sign * resampled[:, order],
         title=title,
         score=name if scores.higher else f"{name} ↓",
         digits=DIGITS,
         descending=scores.higher,
-        gap_errors=_gap_errors(table)[np.ix_(order, order)],
+        score_errors=_score_errors(scores, table, domains)[order],
     )
-
-
-def averaged(scores: SegmentScores, average: str) -> tuple[SegmentScores, Floats]:
-    """What is tested, and its table: segments, or documents as if each were a segment with its mean score."""
-    table = scores.table()
-    if average != "document":
-        return scores, table
-    names, numbers = scores.documents()
-    if len(names) < 2:
-        raise RyptError("expected several documents to average over, found none: the files do not name them")
-    none = ("",) * len(names)
-    tested = replace(scores, segments=tuple((name, "") for name in names), waves=none, domains=none)
-    return tested, means_of_groups(table, numbers)
 
 
 def domain_numbers(scores: SegmentScores) -> Ids:
@@ -132,25 +110,46 @@ def domain_numbers(scores: SegmentScores) -> Ids:
     return np.array([names.index(name) for name in scores.domains], np.int32)
 
 
-def means_of_groups(table: Floats, groups: Ids) -> Floats:
-    """The mean of each system's scores in each group of columns, (systems, groups); NaN where it has none."""
+def sums_of_groups(table: Floats, groups: Ids) -> tuple[Floats, Floats]:
+    """The sum and the number of each system's scores in each group of columns, (systems, groups)."""
     indicator = np.zeros((table.shape[1], int(groups.max()) + 1))
     indicator[np.arange(len(groups)), groups] = 1.0
-    counts = (~np.isnan(table)) @ indicator
-    sums = np.nan_to_num(table) @ indicator
+    return np.nan_to_num(table) @ indicator, (~np.isnan(table)) @ indicator
+
+
+def means_of_groups(table: Floats, groups: Ids) -> Floats:
+    """The mean of each system's scores in each group of columns, (systems, groups); NaN where it has none."""
+    sums, counts = sums_of_groups(table, groups)
     return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0), np.float64)
 
 
-def _gap_errors(table: Floats) -> Floats:
-    """The standard error of the mean difference of each two systems on the segments that both have."""
-    n = len(table)
-    errors = np.full((n, n), np.nan)
-    for i in range(n):
-        for j in range(i):
-            gaps = (table[i] - table[j])[~np.isnan(table[i] - table[j])]
-            if len(gaps) > 1:
-                errors[i, j] = errors[j, i] = gaps.std(ddof=1) / np.sqrt(len(gaps))
-    return errors
+def drawn_units(scores: SegmentScores, unit: str | None = None) -> tuple[str, Ids]:
+    """Documents, whose segments are not independent, or segments where there are no documents; and their numbers."""
+    names, numbers = scores.documents()
+    unit = unit or ("document" if len(names) > 1 else "segment")
+    check_option("unit", unit, SCORE_UNITS)
+    if unit == "document" and len(names) < 2:
+        raise RyptError(
+            "expected documents to draw, found none: the files do not name them; --unit segment draws segments"
+        )
+    return unit, numbers if unit == "document" else np.arange(len(scores.segments), dtype=np.int32)
+
+
+def _score_errors(scores: SegmentScores, table: Floats, domains: Ids | None) -> Floats:
+    """The standard error of each mean, from the spread of documents or segments; over domains, of the mean of means."""
+    _, units = drawn_units(scores)
+    domains = np.zeros(table.shape[1], np.int32) if domains is None else domains
+    parts = [np.flatnonzero(domains == domain) for domain in np.unique(domains)]
+    variances = np.zeros((len(parts), len(table)))
+    for variance, part in zip(variances, parts, strict=True):
+        sums, counts = sums_of_groups(
+            table[:, part], np.unique(units[part], return_inverse=True)[1].astype(np.int32)
+        )
+        totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        gaps = (sums - sums.sum(axis=1, keepdims=True) / totals * counts) / totals
+        drawn = (counts > 0).sum(axis=1)
+        variance[:] = (gaps**2).sum(axis=1) * drawn / np.maximum(drawn - 1, 1)
+    return np.asarray(np.sqrt(variances.sum(axis=0)) / len(parts), np.float64)
 
 
 def score_ranges(
@@ -161,7 +160,7 @@ def score_ranges(
     rng: np.random.Generator,
     domains: Ids | None = None,
 ) -> tuple[Ranges | None, str | None]:
-    """Rank ranges by the method that was asked for, and what the signature says of it."""
+    """Rank ranges by a method, and what the signature says of it."""
     method = confidence.method or "wilcoxon"
     if method in CONFIDENCES and method not in SCORE_CONFIDENCES:
         raise RyptError(
@@ -174,9 +173,8 @@ def score_ranges(
     if method == "none":
         return None, None
     if method == "wilcoxon":
-        return ranges_by_tests(
-            means, wilcoxon_tests(table, scores.items(), domains), level
-        ), f"wilcoxon-{level:g}"
+        tests = wilcoxon_tests(table, scores.items(), domains)
+        return ranges_by_tests(means, tests, level), f"wilcoxon-{level:g}"
     if domains is not None:
         raise RyptError(f"the mean over domains has wilcoxon's tests, as in WMT's findings; found {method}")
     if method == "wilcoxon-neighbours":
@@ -184,11 +182,6 @@ def score_ranges(
         return ranges_by_neighbours(means, wins), f"wilcoxon-neighbours-{level:g}"
     if method == "rank-sum":
         return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
-    if method == "permutation":
-        count = confidence.samples or PERMUTATIONS
-        return ranges_by_tests(
-            means, permutation_tests(table, rng, count), level
-        ), f"permutation-{count}-{level:g}"
     count = confidence.samples or COUNTED_SAMPLES
     unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
     shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")
@@ -208,8 +201,8 @@ def ranges_by_neighbours(means: Floats, wins: NDArray[np.bool_]) -> Ranges:
     """Ranges of WMT25's findings: up to the nearest system above that is significantly better, down likewise.
 
     >>> wins = np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], bool)
-    >>> made = ranges_by_neighbours(np.array([90.0, 89.0, 70.0]), wins)
-    >>> made.low.tolist(), made.high.tolist()
+    >>> ranges = ranges_by_neighbours(np.array([90.0, 89.0, 70.0]), wins)
+    >>> ranges.low.tolist(), ranges.high.tolist()
     ([1, 1, 2], [2, 3, 3])
     """
     order = np.argsort(-means, kind="stable")
@@ -245,22 +238,11 @@ def resampled_means(
     Documents are drawn with replacement, with all their segments: segments of a document are not independent. Without
     documents, or with ``unit="segment"``, segments are drawn.
     """
-    names, numbers = scores.documents()
-    chosen = unit or ("document" if len(names) > 1 else "segment")
-    check_option("unit", chosen, SCORE_UNITS)
-    if chosen == "document" and len(names) < 2:
-        raise RyptError(
-            "expected documents to draw, found none: the files do not name them; --unit segment draws segments"
-        )
-    groups = numbers if chosen == "document" else np.arange(len(scores.segments))
-    indicator = np.zeros((len(scores.segments), int(groups.max()) + 1))
-    indicator[np.arange(len(groups)), groups] = 1.0
-    sums, counts = np.nan_to_num(table) @ indicator, (~np.isnan(table)) @ indicator  # (systems, groups)
-    drawn = rng.multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), samples).astype(
-        np.float64
-    )
+    unit, groups = drawn_units(scores, unit)
+    sums, counts = sums_of_groups(table, groups)
+    size = sums.shape[1]
+    drawn = rng.multinomial(size, np.full(size, 1 / size), samples).astype(np.float64)
     totals = drawn @ counts.T
-    rated = totals > 0
-    overall = np.nanmean(table, axis=1)
     # a system that a resample leaves without any rating keeps its mean
-    return chosen, np.where(rated, (drawn @ sums.T) / np.where(rated, totals, 1.0), overall)
+    means = np.nanmean(table, axis=1)
+    return unit, np.where(totals > 0, (drawn @ sums.T) / np.where(totals > 0, totals, 1.0), means)

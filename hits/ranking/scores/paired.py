@@ -15,7 +15,8 @@ exact for up to 50 segments without ties and zeros, and for up to 13 with them, 
 the correction for ties.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import inf, isnan, sqrt
 from statistics import NormalDist
 
@@ -26,7 +27,6 @@ from rypt.arrays import Floats, Ids
 from rypt.tails import normal_tail
 
 EXACT, EXACT_TIED = 50, 13  # segments up to which the signed-rank test is exact: without and with ties
-PERMUTATIONS = 10_000
 CHUNK = 500  # permutations at once
 
 
@@ -36,22 +36,22 @@ def wilcoxon(differences: ArrayLike) -> float:
     >>> round(wilcoxon([3, -1, 2, 4, 5, 6]), 4), wilcoxon([0, 0])
     (0.0625, 1.0)
     """
-    given = np.round(np.asarray(differences, np.float64), 9)  # what is equal but for rounding is tied
-    d = given[given != 0]
+    gaps = np.round(np.asarray(differences, np.float64), 9)  # what is equal but for rounding is tied
+    d = gaps[gaps != 0]
     n = len(d)
     if n == 0:
         return 1.0
     ranks, ties = _mean_ranks(np.abs(d))
     plus = float(ranks[d > 0].sum())
-    tied = bool((ties > 1).any()) or n < len(given)
-    if len(given) <= (EXACT_TIED if tied else EXACT):
+    tied = bool((ties > 1).any()) or n < len(gaps)
+    if len(gaps) <= (EXACT_TIED if tied else EXACT):
         return _exact(ranks, plus)
     spread = sqrt((n * (n + 1) * (2 * n + 1) - float((ties**3 - ties).sum()) / 2) / 24)
     return min(1.0, 2 * normal_tail(abs(plus - n * (n + 1) / 4) / spread))
 
 
 def _mean_ranks(values: Floats) -> tuple[Floats, Floats]:
-    """Ranks from 1, of equal values the mean of theirs; and how often each distinct value is there."""
+    """Ranks from 1, of equal values the mean of theirs; and how often each distinct value occurs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return ((2 * last - counts + 1) / 2)[inverse], counts.astype(np.float64)
@@ -112,38 +112,37 @@ def paired_columns(items: Ids) -> tuple[Ids, Ids]:
     return both[:, 0], both[:, 1]
 
 
+def _paired_gaps(table: Floats, items: Ids | None) -> Iterator[tuple[int, int, Floats, Ids]]:
+    """Of each two systems the differences of their scores, and the columns that the first ones are from."""
+    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
+    for i, j in combinations(range(len(table)), 2):
+        gaps = table[i, left] - table[j, right]
+        rated = ~np.isnan(gaps)
+        yield i, j, gaps[rated], left[rated]
+
+
 def wilcoxon_tests(table: Floats, items: Ids | None = None, domains: Ids | None = None) -> Floats:
     """p of each two systems, (systems, systems), of scores (systems, segments); 1 on the diagonal and without pairs.
 
     With ``domains``, a number for each column, each domain has its test, and `stouffer` makes one p of them.
     """
-    n = len(table)
-    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
-    domain = np.zeros(len(left), np.int32) if domains is None else domains[left]
-    tests = np.ones((n, n))
-    for i in range(n):
-        for j in range(i):
-            gaps = table[i, left] - table[j, right]
-            shared = ~np.isnan(gaps)
-            if domains is None:
-                p = wilcoxon(gaps[shared])
-            else:
-                p = stouffer([wilcoxon(gaps[shared & (domain == d)]) for d in np.unique(domain[shared])])
-            tests[i, j] = tests[j, i] = p
+    tests = np.ones((len(table), len(table)))
+    for i, j, gaps, columns in _paired_gaps(table, items):
+        if domains is None:
+            p = wilcoxon(gaps)
+        else:
+            domain = domains[columns]
+            p = stouffer([wilcoxon(gaps[domain == d]) for d in np.unique(domain)])
+        tests[i, j] = tests[j, i] = p
     return tests
 
 
 def signed_rank_wins(table: Floats, items: Ids | None, level: float) -> NDArray[np.bool_]:
     """Whether a system is significantly better than another by the signed-rank test, whatever the means say."""
-    n = len(table)
-    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
-    wins = np.zeros((n, n), np.bool_)
-    for i in range(n):
-        for j in range(i):
-            gaps = table[i, left] - table[j, right]
-            gaps = gaps[~np.isnan(gaps)]
-            if wilcoxon(gaps) < level:
-                wins[i, j], wins[j, i] = favours(gaps) > 0, favours(gaps) < 0
+    wins = np.zeros((len(table), len(table)), np.bool_)
+    for i, j, gaps, _ in _paired_gaps(table, items):
+        if wilcoxon(gaps) < level:
+            wins[i, j], wins[j, i] = favours(gaps) > 0, favours(gaps) < 0
     return wins
 
 
@@ -168,44 +167,22 @@ def rank_sum_tests(table: Floats) -> Floats:
 
     The scores of a segment are not paired: a segment that is hard for both adds to the spread of both.
     """
-    n = len(table)
-    tests = np.ones((n, n))
-    rated = ~np.isnan(table)
-    for i in range(n):
-        for j in range(i):
-            both = rated[i] & rated[j]
-            tests[i, j] = tests[j, i] = rank_sum(table[i, both], table[j, both])
+    tests, rated = np.ones((len(table), len(table))), ~np.isnan(table)
+    for i, j in combinations(range(len(table)), 2):
+        both = rated[i] & rated[j]
+        tests[i, j] = tests[j, i] = rank_sum(table[j, both], table[i, both])
     return tests
 
 
-def permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> Floats:
-    """p of each two systems by paired permutation: how often the difference of means is as large by chance.
+def permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = 1000) -> Floats:
+    """One-sided p that system i is better than system j, (systems, systems): small where it surely is.
 
-    A permutation exchanges the scores of the two systems on half of the segments, drawn at random. The difference that
-    was observed counts as one of the permutations, so p is never 0.
+    A permutation exchanges the scores of the two systems on half of the segments, drawn at random. p is the share of
+    permutations in which the difference is as large as observed; one that equals it counts half, so that p of i and j
+    and p of j and i sum to 1.
     """
-    n = len(table)
-    first, second = np.triu_indices(n, 1)
+    first, second = np.triu_indices(len(table), 1)
     gaps = np.nan_to_num(table[first] - table[second])  # (pairs, segments); 0 moves nothing
-    observed = np.abs(gaps.sum(axis=1))
-    extreme = np.ones(len(first))
-    for start in range(0, permutations, CHUNK):
-        signs = 2.0 * rng.integers(0, 2, (min(CHUNK, permutations - start), gaps.shape[1])) - 1.0
-        extreme += (np.abs(signs @ gaps.T) >= observed - 1e-9).sum(axis=0)
-    tests = np.ones((n, n))
-    tests[first, second] = tests[second, first] = extreme / (permutations + 1)
-    return tests
-
-
-def one_sided_permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = 1000) -> Floats:
-    """p that system i is better than system j, (systems, systems): small where it surely is, 0.5 on the diagonal.
-
-    The share of permutations in which the difference is as large as observed; one that equals it counts half, so that
-    p of i and j and p of j and i sum to 1.
-    """
-    n = len(table)
-    first, second = np.triu_indices(n, 1)
-    gaps = np.nan_to_num(table[first] - table[second])
     observed = gaps.sum(axis=1)
     above = np.zeros(len(first))
     for start in range(0, permutations, CHUNK):
@@ -213,7 +190,7 @@ def one_sided_permutation_tests(table: Floats, rng: np.random.Generator, permuta
         sums = signs @ gaps.T
         same = np.abs(sums - observed) < 1e-9
         above += ((sums > observed) & ~same).sum(axis=0) + same.sum(axis=0) / 2
-    tests = np.full((n, n), 0.5)
+    tests = np.full((len(table), len(table)), 0.5)
     tests[first, second] = above / permutations
     tests[second, first] = 1 - tests[first, second]
     return tests

@@ -8,8 +8,10 @@ import io
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from markupsafe import Markup
@@ -18,16 +20,18 @@ from werkzeug.wrappers import Response as AnyResponse
 from hits.market.folder import came_from, kept_batches, use_dashboard_token
 from hits.results.csv_file import batch_facts, results_row, write_rows
 from hits.server.batches import read_copy, waiting_batches
-from hits.server.pages.figures import figures, known_items, read_answered, sparkline
+from hits.server.pages.figures import figures, known_items, read_answered
 from hits.server.pages.review import answered_page
 from hits.server.pages.texts import DEFAULT, PageError, bundled
 from hits.server.pages.visit import local, set_cookie
 from hits.server.question import question_page
-from hits.server.security import same
 from hits.server.settings import ServedMarket
 from hits.server.store.records import RefusedError
 from rypt.campaign.folder import Campaign
 from rypt.text import FormatError, RyptError
+
+if TYPE_CHECKING:
+    from rypt.database.judgments import JudgmentDatabase
 
 COOKIE = "rypt_requester"
 WHO = "requester"
@@ -37,12 +41,11 @@ MAX_NAMES = 20_000  # characters of names to be invited at once
 
 
 def dashboard_routes(market: ServedMarket) -> Blueprint:
-    """All pages and buttons of the requester."""
     routes, store = Blueprint("dashboard", __name__, url_prefix="/dashboard"), market.store
     signing_in = threading.Lock()
 
     def has_cookie() -> bool:
-        return same(request.cookies.get(COOKIE, ""), market.seals.seal(WHO))
+        return market.seals.unseal(request.cookies.get(COOKIE, "")) == WHO
 
     @routes.before_request
     def check() -> None:
@@ -55,28 +58,32 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
     def page(template: str, **values: object) -> str:
         return render_template(template, t=bundled()[DEFAULT], csrf=market.seals.form_token(WHO), **values)
 
-    def batches() -> list[Path]:
-        return [*dict.fromkeys([*kept_batches(market.folder), *market.options.batches])]
-
     def base() -> str:
         return (market.options.public_url or request.url_root).rstrip("/")
+
+    def judgments(*, readonly: bool = True) -> "AbstractContextManager[JudgmentDatabase]":
+        from rypt.database.judgments import JudgmentDatabase
+
+        if market.options.campaign is None:
+            raise PageError(404, "error_404")
+        campaign = Campaign.open(market.options.campaign)
+        return JudgmentDatabase(campaign.path(campaign.files.database), readonly=readonly)
 
     def first_page(invited: Sequence[tuple[str, str]] = ()) -> str:
         """Progress and workers, with the links of people who were just invited."""
         excluded: Mapping[str, str] = {}
         if market.options.campaign is not None:
-            with Campaign.open(market.options.campaign).database() as db:
+            with judgments() as db:
                 excluded = db.excluded()
         return page(
             "dashboard.html",
-            figures=figures(store, batches(), market.now(), excluded),
-            sparkline=sparkline,
+            figures=figures(store, kept_batches(market.folder), market.now(), excluded),
             invited=invited,
             market=market.folder,
             waiting=waiting_batches(market.folder, store.hits.count_items()),
             campaign=market.options.campaign,
             excluded=excluded,
-            shared=market.options.shared.url(base(), market.access),
+            shared=market.options.shared_url(base(), market.access),
         )
 
     @routes.get("")
@@ -86,8 +93,10 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
 
     def sign_in(token: str) -> Response:
         """Set the cookie; a redirect would not carry it when the link was clicked on another site."""
+        if request.method == "HEAD":  # a preview in a chat does not use the link up
+            raise PageError(405, "error_405")
         with signing_in:
-            used = use_dashboard_token(market.folder, lambda expected: same(token, expected))
+            used = use_dashboard_token(market.folder, token)
         if not used and not has_cookie():
             raise PageError(403, "error_dashboard")
         response = make_response(page("dashboard_enter.html"))
@@ -107,25 +116,26 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
 
     @routes.get("/results/<batch>.csv")
     def results(batch: str) -> Response:
-        """The results CSV of a batch, as `rypt export --results` writes it."""
-        folder = next((folder for folder in batches() if folder.name == batch), None)
+        """The results CSV of a batch, as rypt exports it."""
+        folder = next((folder for folder in kept_batches(market.folder) if folder.name == batch), None)
         if folder is None:
             raise PageError(404, "error_404")
         copy = read_copy(folder)
-        items, ours = known_items([folder])[0], {item.id: item for item in copy.items}
-        rows = store.figures.answers(copy.settings.id, market.now())
-        work = [read_answered(row, items).assignment for row in rows]
+        items = {item.id: item for item in copy.items}
+        columns = {(copy.settings.id, item.id): item.columns for item in copy.items}
+        rows = store.work.all(market.now(), batch=copy.settings.id)
         work = [
-            replace(one, facts=batch_facts(copy, ours[one.item]), market="local")
-            for one in work
+            replace(one, facts=batch_facts(copy, items[one.item]), market="local")
+            for one in (read_answered(row, columns).assignment for row in rows)
             if one.columns
         ]
-        columns, fields = (
-            list(dict.fromkeys(name for part in parts for name in part))
-            for parts in ([one.columns for one in work], [one.fields for one in work])
-        )
         stream = io.StringIO()
-        write_rows(stream, columns, fields, map(results_row, work))
+        write_rows(
+            stream,
+            list(dict.fromkeys(name for one in work for name in one.columns)),
+            list(dict.fromkeys(name for one in work for name in one.fields)),
+            map(results_row, work),
+        )
         response = Response(stream.getvalue(), mimetype="text/csv")
         name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(came_from(folder)).name) or batch
         response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
@@ -137,12 +147,13 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
         now, worker, after = market.now(), request.args.get("worker"), request.args.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) < 16):
             raise PageError(404, "error_404")
-        wanted = {"worker": worker or None, "statuses": ["Submitted"], "after": int(after), "limit": PAGE + 1}
-        waiting = store.work.all(now, **wanted)  # type: ignore[arg-type]
+        waiting = store.work.all(
+            now, worker=worker or None, statuses=["Submitted"], after=int(after), limit=PAGE + 1
+        )
         shown = waiting[:PAGE]
         hits = {row["HITId"]: store.hits.find(row["HITId"], now) for row in shown}
-        items, _ = known_items(batches())
-        answered = (read_answered(row | hits[row["HITId"]], items) for row in shown)
+        items, _ = known_items(kept_batches(market.folder))
+        answered = [read_answered(row | hits[row["HITId"]], items) for row in shown]
         return page(
             "review.html",
             waiting=shown,
@@ -176,22 +187,19 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
             raise PageError(422, "error_missing")
         return text
 
-    def campaign() -> Campaign:
-        if market.options.campaign is None:
-            raise PageError(404, "error_404")
-        return Campaign.open(market.options.campaign)
-
     def exclude() -> None:
         """Let a worker's judgments not count in the campaign; they stay in its database."""
-        with campaign().database(readonly=False) as db:
+        with judgments(readonly=False) as db:
             db.exclude(worker(), reason(), market.now())
 
     def include() -> None:
-        with campaign().database(readonly=False) as db:
+        with judgments(readonly=False) as db:
             db.include(worker())
 
     def approve_all() -> None:
-        """Approve all that waits of one worker."""
+        """Approve all that waits of one worker, once the requester has confirmed it."""
+        if request.form.get("sure") != "yes":
+            raise PageError(422, "error_missing")
         for row in store.work.all(market.now(), worker=worker(), statuses=["Submitted"]):
             try:
                 store.work.approve(row["AssignmentId"], None, market.now())
@@ -215,7 +223,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
     }
 
     def press(button: Callable[[], object]) -> Callable[[], AnyResponse]:
-        """A view that does what a button says and goes back to where it was."""
+        """A view that does what a button says and goes back to its page."""
 
         def view() -> AnyResponse:
             try:
@@ -225,10 +233,10 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
             except RyptError as error:  # of a campaign: the requester can do something about it
                 heading = bundled()[DEFAULT]["error_heading"]
                 return make_response(page("error.html", heading=heading, text=str(error)), 409)
-            path = "/dashboard/review" if chosen("back") == "review" else "/dashboard"
-            if path.endswith("review") and chosen("of").isalnum():
-                path = f"{path}?worker={chosen('of')}"
-            return redirect(local(path), 303)
+            if chosen("back") != "review":
+                return redirect(local("/dashboard"), 303)
+            of = f"?worker={chosen('of')}" if chosen("of").isalnum() else ""
+            return redirect(local(f"/dashboard/review{of}"), 303)
 
         return view
 

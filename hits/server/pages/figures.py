@@ -19,10 +19,9 @@ from hits.results.quality import reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
 from hits.server.batches import read_copy
 from hits.server.store import Store
-from hits.server.store.figures import Snapshot
 from hits.server.store.records import Record, Worker
 from hits.simulated import is_simulated
-from rypt.analysis.agreement import Agreement, agreement, by_question
+from rypt.analysis.agreement import by_question, krippendorff_alpha
 from rypt.text import FormatError, RyptError, plural
 
 ANSWER_FIELD = re.compile(r"label_[0-9]{1,2}|choice|rank_[0-9]")
@@ -40,7 +39,6 @@ class Answered:
 
     @property
     def size(self) -> int:
-        """How many answers it was asked for."""
         return max(len(self.replies), 1) if self.content is None else self.content.size
 
 
@@ -54,17 +52,16 @@ class BatchRow:
     progress: Progress = field(default_factory=Progress)
     expired: int = 0
     paused: int = 0
-    agreement: Agreement | None = None
+    alpha: float = nan
     same: float = nan
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, what their answers say, the outcomes of their controls in order, and what waits for review."""
+    """A worker, what their answers say, how many assignments wait for review, and the money."""
 
     worker: Worker
     report: WorkerReport | None
-    outcomes: tuple[bool, ...]
     waiting: int
     earned: Decimal
 
@@ -73,32 +70,25 @@ class WorkerRow:
 class Figures:
     """All that the dashboard's first page shows.
 
-    ``unit`` is what is timed, ``counted`` what is counted for a worker: a label, a comparison; "answer" where batches
-    of several kinds, or of others, are on the market.
+    ``money`` is what each worker has Approved, Submitted (waiting), or as bonus. ``alpha`` is Krippendorff's, ``same``
+    the share of equal pairs. ``unit`` is what is timed, ``counted`` what is counted for a worker: a label, a
+    comparison; "answer" where batches of several kinds, or of others, are there.
     """
 
-    market: Snapshot
+    money: Mapping[tuple[str, str], Decimal]
     batches: list[BatchRow]
     workers: list[WorkerRow]
-    agreement: Agreement
+    alpha: float
     same: float
     answers_an_hour: float
     last_hour: int
     notes: list[str]
-    unit: str = "answer"
-    counted: str = "answer"
+    unit: str
+    counted: str
 
     @property
-    def open_hits(self) -> int:
-        return sum(row.progress.assignable for row in self.batches)
-
-    @property
-    def submitted(self) -> int:
-        return sum(row.progress.submitted for row in self.batches)
-
-    @property
-    def places(self) -> int:
-        return sum(row.progress.places for row in self.batches)
+    def total(self) -> Progress:
+        return Progress.total(row.progress for row in self.batches)
 
     @property
     def waiting(self) -> int:
@@ -107,73 +97,78 @@ class Figures:
     @property
     def cost(self) -> Decimal:
         """Rewards that are paid or waiting, and bonuses."""
-        return sum(self.market.money.values(), Decimal("0.00"))
+        return sum(self.money.values(), Decimal("0.00"))
+
+    def paid(self, kind: str) -> Decimal:
+        return sum((amount for (_, of), amount in self.money.items() if of == kind), Decimal("0.00"))
 
 
 def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collection[str] = ()) -> Figures:
     """All figures at this moment; the agreement is that of workers who are not excluded."""
     folders = list(folders)
     items, notes = known_items(folders)
-    market = store.figures.snapshot(now)
-    work = [read_answered(row, items) for row in market.answers]
-    workers = _worker_rows(market, work, excluded)
-    batches = _batch_rows(market.hits, now)
+    work = [read_answered(row, items) for row in store.work.all(now)]
+    money = store.work.money(now)
+    workers = _worker_rows(store.people.all(), work, money, excluded)
+    batches = _batch_rows(store.hits.progress(now), now)
     sources = {folder.name: came_from(folder) for folder in folders}
     for row in batches:
         row.folder = sources.get(row.batch, "")
         if row.batch:
             votes = _votes((one for one in work if one.assignment.batch == row.batch), excluded)
-            row.agreement, row.same = agreement(votes), share_of_equal_pairs(votes)
+            row.alpha, row.same = krippendorff_alpha(votes), share_of_equal_pairs(votes)
     votes = _votes(work, excluded)
     timed = [(one.assignment.seconds, one.size) for one in work if one.assignment.seconds]
     seconds = sum(seconds for seconds, _ in timed)
+    kinds = {one.content.kind if one.content else None for one in work}
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
     return Figures(
-        market,
+        money,
         batches,
         workers,
-        agreement(votes),
+        krippendorff_alpha(votes),
         share_of_equal_pairs(votes),
         3600 * sum(size for _, size in timed) / seconds if seconds else nan,
         sum(one.size for one in work if (one.assignment.submitted or 0) > now - 3600),
         notes + _to_look_at(batches, workers, work),
-        *_nouns({one.content.kind if one.content else None for one in work}),
+        unit="answer" if kind is None else KINDS[kind].unit,
+        counted="answer" if kind is None else "label" if kind is Kind.LABEL else "comparison",
     )
 
 
-def _worker_rows(market: Snapshot, work: Sequence[Answered], excluded: Collection[str]) -> list[WorkerRow]:
-    """The workers, those with most answers first."""
-    controls = [
-        (one.assignment.worker, control) for one in work if one.content for control in one.content.controls
-    ]
+def _worker_rows(
+    workers: Iterable[Worker],
+    work: Sequence[Answered],
+    money: Mapping[tuple[str, str], Decimal],
+    excluded: Collection[str],
+) -> list[WorkerRow]:
     waiting = Counter(one.assignment.worker for one in work if one.assignment.status == SUBMITTED)
-    verdicts = {
-        report.worker: report
-        for report in reports(
-            [reply for one in work for reply in one.replies],
-            [(one.assignment.worker, one.assignment.seconds, one.size) for one in work],
-            [(worker, control.passed) for worker, control in controls if control.answer],
-            excluded,
-            Limits(),
-        )
-    }
-    outcomes: dict[str, list[bool]] = {}
-    for worker, control in controls:
-        outcomes.setdefault(worker, []).append(control.passed)
+    found = reports(
+        [reply for one in work for reply in one.replies],
+        [(one.assignment.worker, one.assignment.seconds, one.size) for one in work],
+        [
+            (one.assignment.worker, control.passed)
+            for one in work
+            for control in (one.content.controls if one.content else ())
+            if control.answer
+        ],
+        excluded,
+        Limits(),
+    )
+    by_worker = {report.worker: report for report in found}
+    earned: dict[str, Decimal] = {}
+    for (who, _), amount in money.items():
+        earned[who] = earned.get(who, Decimal("0.00")) + amount
     rows = [
         WorkerRow(
-            worker,
-            verdicts.get(worker.id),
-            tuple(outcomes.get(worker.id, ())),
-            waiting[worker.id],
-            market.earned(worker.id),
+            worker, by_worker.get(worker.id), waiting[worker.id], earned.get(worker.id, Decimal("0.00"))
         )
-        for worker in market.workers
+        for worker in workers
     ]
     return sorted(rows, key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
 
 
 def _batch_rows(hits: Iterable[Record], now: int) -> list[BatchRow]:
-    """Progress by batch and title."""
     rows: dict[tuple[str, str], BatchRow] = {}
     for hit in hits:
         key = (hit["batch"], hit["Title"])
@@ -185,20 +180,12 @@ def _batch_rows(hits: Iterable[Record], now: int) -> list[BatchRow]:
     return list(rows.values())
 
 
-def _nouns(kinds: Collection[Kind | None]) -> tuple[str, str]:
-    """One answer, and what the replies of a worker are, in words: a ranking is timed by candidate, and compares."""
-    kind = next(iter(kinds)) if len(kinds) == 1 else None
-    if kind is None:
-        return "answer", "answer"
-    return KINDS[kind].unit, "label" if kind is Kind.LABEL else "comparison"
-
-
 def _votes(work: Iterable[Answered], excluded: Collection[str]) -> Votes:
     """The replies that are no controls, by workers who count."""
-    given = (reply for one in work for reply in one.replies)
     return [
         (reply.question, reply.worker, reply.answer)
-        for reply in given
+        for one in work
+        for reply in one.replies
         if not reply.control and reply.worker not in excluded
     ]
 
@@ -260,7 +247,6 @@ def read_answered(row: Record, items: Items) -> Answered:
 def _to_look_at(
     batches: Iterable[BatchRow], workers: Sequence[WorkerRow], work: Iterable[Answered]
 ) -> list[str]:
-    """Notes on what needs the requester's attention."""
     notes = [
         f"{row.title}: {plural(row.expired, 'hit')} expired before all places were taken."
         for row in batches
@@ -277,18 +263,3 @@ def _to_look_at(
     if unread := sum(one.content is None and bool(one.assignment.columns) for one in work):
         notes.append(f"{plural(unread, 'unreadable assignment')} left out of the results: please review.")
     return notes
-
-
-def sparkline(outcomes: tuple[bool, ...], width: int = 120, height: int = 24, window: int = 10) -> str:
-    """Points of a line: the share of right controls among the last ten, after each control.
-
-    >>> sparkline((True, False))
-    '2.0,2.0 118.0,12.0'
-    """
-    ends = range(1, len(outcomes) + 1)
-    parts = [outcomes[max(0, end - window) : end] for end in ends]
-    shares = [sum(part) / len(part) for part in parts] * (2 if len(outcomes) == 1 else 1)
-    step = (width - 4) / max(len(shares) - 1, 1)
-    return " ".join(
-        f"{2 + i * step:.1f},{2 + (1 - share) * (height - 4):.1f}" for i, share in enumerate(shares)
-    )

@@ -9,7 +9,7 @@ from hits.kinds import parse_ranking_control
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Assignment, Kind
 from hits.results.content import Content
 from hits.results.verdicts import Limits
-from hits.server.safe_html import cleaner
+from hits.server.question import cleaner
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,15 @@ def _labels(columns: Mapping[str, str], fields: Mapping[str, str], content: Cont
 def _comparison(
     columns: Mapping[str, str], fields: Mapping[str, str], content: Content
 ) -> list[AnsweredPart]:
-    sides = Markup("<b>A</b> {} <b>B</b> {}").format(
-        _html(columns.get("text_a", "")), _html(columns.get("text_b", ""))
-    )
+    choice = fields.get("choice", "")
+    sides = [
+        Markup('<b>{}</b> <span class="{}">{}</span>').format(
+            side, "chosen" if side == choice else "", _html(columns.get(f"text_{side.lower()}", ""))
+        )
+        for side in ("A", "B")
+    ]
     right = all(control.passed for control in content.controls)
-    return [AnsweredPart(sides, fields.get("choice", ""), columns.get("control", ""), right)]
+    return [AnsweredPart(Markup(" ").join(sides), choice, columns.get("control", ""), right)]
 
 
 def _ranking(columns: Mapping[str, str], fields: Mapping[str, str], content: Content) -> list[AnsweredPart]:

@@ -1,67 +1,53 @@
 """What comes before the paid hits: the training of a batch, and the tests of qualifications."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from flask import Blueprint, redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
+from hits.records import Item
 from hits.server.batches import published_batch
 from hits.server.pages.texts import PageError
 from hits.server.pages.visit import Visit, local, visit
-from hits.server.question import question_page
-from hits.server.safe_html import cleaner
+from hits.server.question import cleaner, question_page
 from hits.server.settings import ServedMarket
 from hits.server.store.qualifications import MAX_TRIES
 
 LABELS = ("YES", "NO", "NOT_SURE")
 
 
-@dataclass(frozen=True, slots=True)
-class Exercise:
-    """One control to practise on: the source and a candidate as HTML, the right label, and why it is right."""
-
-    name: str
-    source: Markup
-    text: Markup
-    source_language: str
-    target_language: str
-    expected: str
-    kind: str
-
-
-def training_of(market: Path, batch: str) -> list[Exercise]:
-    """The exercises of a batch; none where it has none."""
-    copy, clean = published_batch(market, batch), cleaner().clean
-    return [
-        Exercise(
-            f"label_{number}",
-            Markup(clean(item.columns["source"])),
-            Markup(clean(item.columns["text_1"])),
-            item.columns.get("source_lang", ""),
-            item.columns.get("target_lang", ""),
-            item.columns["control_1"],
-            item.columns.get("control_kind_1", ""),
-        )
-        for number, item in enumerate(copy.training if copy else (), start=1)
-    ]
+def training_of(market: Path, batch: str) -> tuple[Item, ...]:
+    """The controls to practise on before the first hit of a batch; none where it has none."""
+    copy = published_batch(market, batch)
+    return copy.training if copy else ()
 
 
 def needs_training(here: Visit, batch: str) -> bool:
     """Whether a worker has to practise before the first hit of a batch."""
-    if not batch or here.market.store.people.is_trained(here.worker.id, batch):
-        return False
-    return bool(training_of(here.market.folder, batch))
+    trained = not batch or here.market.store.people.is_trained(here.worker.id, batch)
+    return not trained and bool(training_of(here.market.folder, batch))
 
 
 def training_routes(market: ServedMarket) -> Blueprint:
     """Short exercises before the first hit of a batch: a few controls, then what is right and why."""
-    routes = Blueprint("training", __name__, url_prefix="/work/training")
+    routes, clean = Blueprint("training", __name__, url_prefix="/work/training"), cleaner().clean
 
-    def page(here: Visit, batch: str, exercises: Sequence[Exercise], answers: dict[str, str]) -> str:
-        right = sum(answers.get(each.name) == each.expected for each in exercises)
+    def page(here: Visit, batch: str, items: tuple[Item, ...], answers: Mapping[str, str]) -> str:
+        exercises = [
+            {
+                "name": f"label_{number}",
+                "source": Markup(clean(item.columns["source"])),
+                "text": Markup(clean(item.columns["text_1"])),
+                "source_language": item.columns.get("source_lang", ""),
+                "target_language": item.columns.get("target_lang", ""),
+                "expected": item.columns["control_1"],
+                "kind": item.columns.get("control_kind_1", ""),
+            }
+            for number, item in enumerate(items, start=1)
+        ]
+        right = sum(answers.get(each["name"]) == each["expected"] for each in exercises)
         values = {
             "batch": batch,
             "exercises": exercises,
@@ -73,21 +59,19 @@ def training_routes(market: ServedMarket) -> Blueprint:
 
     @routes.get("/<batch>")
     def show(batch: str) -> Response | str:
-        exercises = training_of(market.folder, batch)
-        if not exercises:
-            return redirect(local("/work"), 303)
-        return page(visit(market), batch, exercises, {})
+        items = training_of(market.folder, batch)
+        return page(visit(market), batch, items, {}) if items else redirect(local("/work"), 303)
 
     @routes.post("/<batch>")
     def check(batch: str) -> str:
         here = visit(market)
         here.check_form()
-        exercises = training_of(market.folder, batch)
-        answers = {each.name: request.form.get(each.name, "") for each in exercises}
-        if not exercises or not all(answer in LABELS for answer in answers.values()):
+        items = training_of(market.folder, batch)
+        answers = {f"label_{n}": request.form.get(f"label_{n}", "") for n in range(1, len(items) + 1)}
+        if not items or not all(answer in LABELS for answer in answers.values()):
             raise PageError(422, "error_missing")
         market.store.people.set_trained(here.worker.id, batch, here.now)
-        return page(here, batch, exercises, answers)
+        return page(here, batch, items, answers)
 
     return routes
 
@@ -101,10 +85,8 @@ def quiz_routes(market: ServedMarket) -> Blueprint:
     def show(kind: str) -> str:
         here, record = visit(market), qualifications.find_type(kind)
         tries = qualifications.tries(here.worker.id, kind, here.now) if record.get("Test") else []
-        groups = market.store.open_hits.groups(here.worker.id, here.now)
-        lacking = any(
-            other["QualificationTypeId"] == kind for other in market.store.open_hits.askable(groups)
-        )
+        askable = market.store.open_hits.askable(market.store.open_hits.groups(here.worker.id, here.now))
+        lacking = kind in [other["QualificationTypeId"] for other in askable]
         body = None
         if tries and tries[-1]["open"]:
             hidden = {"csrf": here.csrf, "assignmentId": tries[-1]["id"]}

@@ -7,8 +7,8 @@ from flask import Response, current_app, make_response, redirect, render_templat
 
 from hits.server.batches import market_language
 from hits.server.pages.texts import DEFAULT, PageError, PageTexts, bundled
-from hits.server.safe_html import RESERVED, SafePage, UnansweredError
-from hits.server.security import same
+from hits.server.question import SafePage, UnansweredError
+from hits.server.security import COOKIE_LIFE, same
 from hits.server.settings import ServedMarket
 from hits.server.store.people import JOINED
 from hits.server.store.records import Earnings, RefusedError, Worker
@@ -16,7 +16,6 @@ from hits.simulated import SIMULATED_NAME
 from rypt.text import FormatError
 
 WORKER_COOKIE, LANGUAGE_COOKIE = "rypt_worker", "rypt_language"
-COOKIE_LIFE = 60 * 86400
 NOTICES = ("sent", "sent_next", "returned")
 
 
@@ -31,7 +30,6 @@ class Visit:
 
     @property
     def csrf(self) -> str:
-        """The token of this worker's forms."""
         return self.market.seals.form_token(self.worker.id)
 
     def check_form(self) -> None:
@@ -41,9 +39,8 @@ class Visit:
 
     def answers(self, page: SafePage) -> dict[str, str]:
         """The answers in a form, if the page asks for them."""
-        fields = {name: values for name, values in request.form.lists() if name not in RESERVED}
         try:
-            return page.asked.check(fields)
+            return page.answers(request.form.lists())
         except UnansweredError:
             raise PageError(422, "error_missing") from None
         except FormatError:
@@ -51,7 +48,6 @@ class Visit:
 
     @property
     def recruited(self) -> bool:
-        """Whether a recruiting service sent the worker."""
         return self.worker.source == JOINED
 
     def earnings(self) -> Earnings:
@@ -59,8 +55,7 @@ class Visit:
 
     def finished(self) -> bool:
         """Whether somebody of the shared link has done as many hits as were asked for."""
-        wanted = self.market.options.shared.hits
-        return self.recruited and 0 < wanted <= self.earnings().done
+        return self.recruited and 0 < self.market.options.hits_each <= self.earnings().done
 
     def page(self, template: str, values: Mapping[str, object]) -> str:
         """A page with all that the frame around it shows."""
@@ -80,13 +75,13 @@ class Visit:
 
 def page_texts() -> PageTexts:
     """The texts in the language the worker chose, or else the browser asks for, or else the instructions have."""
-    known = bundled()
+    languages = bundled()
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    if chosen in known:
-        return known[chosen]
-    if asked := request.accept_languages.best_match(list(known)):
-        return known[asked]
-    return known.get(market_language(current_app.extensions["market"].folder)) or known[DEFAULT]
+    if chosen not in languages:
+        chosen = request.accept_languages.best_match(list(languages)) or ""
+    if chosen not in languages:
+        chosen = market_language(current_app.extensions["market"].folder)
+    return languages.get(chosen) or languages[DEFAULT]
 
 
 def visit(market: ServedMarket, *, consented: bool = False) -> Visit:
@@ -108,7 +103,6 @@ def visit(market: ServedMarket, *, consented: bool = False) -> Visit:
 
 
 def sign_in_invited(market: ServedMarket, token: str) -> Response:
-    """Answer an invitation link."""
     if market.store.people.by_token(token) is None:
         raise PageError(404, "error_link")
     return _welcome(f"i:{token}")
@@ -118,12 +112,11 @@ def sign_in_recruited(market: ServedMarket, key: str) -> Response:
     """Answer the shared link, with the recruiting service's id in the query string."""
     if not same(key, market.access.join_key):
         raise PageError(404, "error_link")
-    shared = market.options.shared
-    names = (name for name in shared.parameters if request.args.get(name, "").strip())
+    options = market.options
+    names = (name for name in options.parameters if request.args.get(name, "").strip())
     external = request.args.get(next(names, ""), "").strip()
-    if not external or len(external) > 200 or not external.isprintable():
-        raise PageError(400, "error_link")
-    if external.startswith(SIMULATED_NAME) and not shared.simulated:
+    simulated = external.startswith(SIMULATED_NAME) and not options.simulated
+    if not external or len(external) > 200 or not external.isprintable() or simulated:
         raise PageError(400, "error_link")
     worker = market.store.people.enrol(external, market.now())
     return _welcome(f"j:{market.seals.seal(worker.id)}")

@@ -6,7 +6,6 @@ the worker's token, every answer is checked against what its page asks, and only
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 from flask import Blueprint, Response, make_response, redirect, request
@@ -25,8 +24,7 @@ from hits.server.pages.visit import (
     sign_in_recruited,
     visit,
 )
-from hits.server.question import question_page
-from hits.server.safe_html import SafePage
+from hits.server.question import SafePage, question_page
 from hits.server.settings import ServedMarket
 from hits.server.store.open_hits import is_closed
 from hits.server.store.records import Record
@@ -35,29 +33,12 @@ from rypt.text import FormatError
 Page = str | AnyResponse
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """Hits of one batch, or of one title, that a worker may take: how many are left, what they pay, what they need.
-
-    ``seconds`` is how long people took for one on average, None as long as nobody sent one.
-    """
-
-    title: str
-    first: Record
-    count: int
-    least: Decimal
-    most: Decimal
-    duration: int
-    needs: tuple[str, ...]
-    seconds: float | None
-
-
 def cards(
     groups: Iterable[Record], needs: Mapping[int, tuple[str, ...]], seconds: Mapping[str, float]
-) -> list[Card]:
-    """One card for each batch; hits of other programs are put together by title, description and needs.
+) -> list[Record]:
+    """What the page shows of each batch; hits of other programs are put together by title, description and needs.
 
-    Cards of the same title get a number.
+    Cards of the same title get a number. ``seconds`` is how long people took for a hit on average.
     """
     parts: dict[object, list[Record]] = {}
     for group in groups:
@@ -65,27 +46,26 @@ def cards(
         parts.setdefault(key, []).append(group)
     titles = Counter(part[0]["Title"] for part in parts.values())
     numbers: Counter[str] = Counter()
-    made = []
+    shown = []
     for part in parts.values():
         title, rewards = part[0]["Title"], [Decimal(group["Reward"]) for group in part]
         numbers[title] += 1
-        made.append(
-            Card(
-                f"{title} ({numbers[title]})" if titles[title] > 1 else title,
-                part[0],
-                sum(group["count"] for group in part),
-                min(rewards),
-                max(rewards),
-                min(group["AssignmentDurationInSeconds"] for group in part),
-                tuple(dict.fromkeys(need for group in part for need in needs[group["number"]])),
-                seconds.get(part[0]["batch"]),
-            )
+        shown.append(
+            {
+                "title": f"{title} ({numbers[title]})" if titles[title] > 1 else title,
+                "first": part[0],
+                "count": sum(group["count"] for group in part),
+                "least": min(rewards),
+                "most": max(rewards),
+                "duration": min(group["AssignmentDurationInSeconds"] for group in part),
+                "needs": tuple(dict.fromkeys(need for group in part for need in needs[group["number"]])),
+                "seconds": seconds.get(part[0]["batch"]),
+            }
         )
-    return made
+    return shown
 
 
 def worker_routes(market: ServedMarket) -> Blueprint:
-    """All routes of a worker's work."""
     routes, store = Blueprint("worker", __name__), market.store
 
     @routes.get("/w/<token>")
@@ -123,7 +103,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.post("/work/next")
     def begin() -> Page:
-        """Accept the next hit of a type and batch."""
         here = visit(market, consented=True)
         here.check_form()
         batch = request.form.get("batch", "")
@@ -133,7 +112,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.get("/work/a/<assignment>")
     def judge(assignment: str) -> Page:
-        """The page of an accepted hit."""
         here = visit(market, consented=True)
         held, hit = store.work.find(assignment, here.now, worker=here.worker.id)
         if held["AssignmentStatus"] != "Accepted":
@@ -165,7 +143,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.post("/work/a/<assignment>/return")
     def give_back(assignment: str) -> Page:
-        """Return a hit undone."""
         here = visit(market, consented=True)
         here.check_form()
         store.work.give_back(assignment, here.worker.id, here.now)
@@ -186,6 +163,7 @@ def _home(here: Visit) -> str:
     tests = store.open_hits.askable(groups)
     messages = store.people.messages(worker.id)
     code = _completion_code(here, bool(possible), bool(tests))
+    held = store.work.held(worker.id, here.now)
     page = here.page(
         "home.html",
         {
@@ -198,7 +176,8 @@ def _home(here: Visit) -> str:
             "tests": [(kind, *here.texts.qualification(kind["Name"], kind["Description"])) for kind in tests],
             "messages": messages,
             "code": code,
-            "completion_url": market.options.shared.completion_url.replace("{code}", code) if code else "",
+            "completion_url": market.options.completion_url.replace("{code}", code) if code else "",
+            "over": here.earnings().done > 0 and not (possible or tests or held),
         },
     )
     if any(message["seen"] is None for message in messages):
@@ -208,7 +187,7 @@ def _home(here: Visit) -> str:
 
 def _completion_code(here: Visit, has_work: bool, has_tests: bool) -> str:
     """The code for a recruited worker who is done; with X (blocked) or N (no work) as `hits.market.recruit` reads it."""
-    code = here.market.options.shared.completion_code or here.market.access.completion_code
+    code = here.market.completion_code
     if not here.recruited:
         return ""
     if here.worker.blocked is not None:

@@ -7,13 +7,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hits.batch.alternatives import read_reference_links
+from hits.batch.controls import add_verified, control_candidates, read_reference_links
 from hits.batch.folder import new_settings
-from hits.batch.label_controls import add_verified, control_candidates
 from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
 from hits.batch.page import fill, item_question
@@ -53,7 +51,8 @@ def verified(unjudged: Campaign, campaign: Campaign, tmp_path_factory: pytest.Te
     """As if a person had said YES to every part of a reference that can become a control."""
     copy = Campaign.open(shutil.copytree(unjudged.folder, tmp_path_factory.mktemp("verified") / "c"))
     links = read_reference_links(campaign.path("reference.align"), copy)
-    add_verified(copy, {candidate.key: Label.YES for candidate in control_candidates(copy, links)})
+    for candidate in control_candidates(copy, links):
+        add_verified(copy, candidate.key, Label.YES)
     return copy
 
 
@@ -169,13 +168,6 @@ def test_no_two_spans_of_a_segment_overlap_and_no_page_repeats_a_phrase(fresh: B
     assert len({item.id for item in fresh.items}) == len(fresh.items)
 
 
-def test_unused_slots_are_hidden_and_switched_off(fresh: Batch) -> None:
-    for item in fresh.items:
-        for n in range(1, 11):
-            assert item.columns[f"hidden_{n}"] == ("" if n <= item.size else "hidden disabled")
-            assert bool(item.columns[f"text_{n}"]) == (n <= item.size)
-
-
 def test_the_seed_decides_everything(verified: Campaign, alignment: Path, fresh: Batch) -> None:
     options = BatchOptions(reference_alignment=alignment)
     assert make_label_batch(verified, settings(), options) == fresh
@@ -230,33 +222,6 @@ def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(
     assert hosts
 
 
-def test_identical_controls_show_the_reference_itself(campaign: Campaign, fresh: Batch) -> None:
-    references = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
-    items = {(item.columns["segment"], item.columns["source"]): item for item in fresh.items}
-    for segment, _, _, slot in rows(fresh):
-        if slot["control_kind"] == "identical":
-            assert unmarked(slot["text"]) == references[segment]
-            assert marked(slot["text"]) == marked(items[segment, slot["source"]].columns["reference"])
-
-
-def test_without_labels_a_note_says_that_few_controls_expect_yes(unjudged: Campaign, alignment: Path) -> None:
-    for path in (None, alignment):  # links of a program change nothing
-        batch = make_label_batch(unjudged, settings(), BatchOptions(reference_alignment=path))
-        yes = [slot for _, _, _, slot in rows(batch) if slot["control"] == "YES"]
-        assert [marked(slot["text"]) for slot in yes] == [marked(slot["source"]) for slot in yes]
-        assert len(yes) == 1
-        assert sum(slot["control"] == "NO" for _, _, _, slot in rows(batch)) == 93
-        assert batch.notes == (
-            "only 1 control expects YES, not 47: there was nothing to make more from; `rypt hits controls` lets you "
-            "verify some in a minute",
-        )
-
-
-def test_controls_can_be_left_out(campaign: Campaign) -> None:
-    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
-    assert not [row for row in rows(batch) if row[3]["control"]]
-
-
 def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
     unjudged: Campaign, alignment: Path, fresh: Batch
 ) -> None:
@@ -275,41 +240,6 @@ def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
     assert not [name for name in hidden.items[0].columns if "reference" in name]
 
 
-def test_a_limit_takes_what_serves_the_most_candidates(unjudged: Campaign) -> None:
-    batch = make_label_batch(unjudged, settings(), BatchOptions(limit=5, controls=0))
-    assert len(batch.items) == 5
-    every = make_label_batch(unjudged, settings(), BatchOptions(controls=0))
-    assert {item.id.rsplit("-", 1)[0] for item in batch.items} <= {
-        item.id.rsplit("-", 1)[0] for item in every.items
-    }
-
-
-def test_punctuation_comes_last_and_may_be_left_out(unjudged: Campaign) -> None:
-    def sources(**options: Any) -> list[str]:
-        made = make_label_batch(unjudged, settings(), BatchOptions(controls=0, **options))
-        return [marked(item.columns["source"]) for item in made.items]
-
-    every = sources()
-    marks = [text for text in every if not any(map(str.isalnum, text))]
-    assert marks
-    assert all(any(map(str.isalnum, text)) for text in sources(limit=len(every) - len(marks)))
-    assert sorted(sources(punctuation=False)) == sorted(text for text in every if text not in marks)
-
-
-def test_what_serves_the_most_candidates_is_asked_first(unjudged: Campaign) -> None:
-    found = queries(unjudged.trees, unjudged.candidates)
-    served: Counter[tuple[str, Span]] = Counter()
-    for query in found:
-        if any(map(str.isalnum, query.source_phrase)):
-            served[query.segment, query.span] += query.candidates
-    batch = make_label_batch(unjudged, settings(), BatchOptions(limit=8, controls=0))
-    chosen = [
-        served[i.columns["segment"], Span(int(i.columns["start"]), int(i.columns["stop"]))]
-        for i in batch.items
-    ]
-    assert sorted(chosen) == sorted(served.values())[-8:]
-
-
 def questions(batch: Batch) -> set[tuple[str, Span, str]]:
     return {
         (segment, span, columns["phrase"])
@@ -318,23 +248,25 @@ def questions(batch: Batch) -> set[tuple[str, Span, str]]:
     }
 
 
+def test_the_labels_asked_serve_the_most_candidates_and_punctuation_comes_last(unjudged: Campaign) -> None:
+    words = [
+        q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))
+    ]
+    served = {(q.segment, q.span, q.phrase): q.candidates for q in words}
+    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, limit=30))
+    assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
+    every = make_label_batch(unjudged, settings(), BatchOptions(controls=0, limit=len(words)))
+    assert questions(every) == set(served)
+
+
 def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
     found = queries(unjudged.trees, unjudged.candidates)
     ranked = [(q.segment, q.span, q.phrase) for q in worthwhile(unjudged, found)]
     every = make_label_batch(unjudged, settings(), BatchOptions(controls=0, select="value"))
     assert questions(every) == set(ranked)
     assert len(ranked) < len(found)
-    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, select="value", labels=30))
+    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, select="value", limit=30))
     assert questions(few) == set(ranked[:30])
-
-
-def test_without_values_the_labels_asked_serve_the_most(unjudged: Campaign) -> None:
-    found = [
-        q for q in queries(unjudged.trees, unjudged.candidates) if any(map(str.isalnum, q.source_phrase))
-    ]
-    few = make_label_batch(unjudged, settings(), BatchOptions(controls=0, labels=30))
-    served = {(q.segment, q.span, q.phrase): q.candidates for q in found}
-    assert sorted(served[key] for key in questions(few)) == sorted(served.values())[-30:]
 
 
 @pytest.mark.parametrize("select", ["all", "value"])
@@ -373,12 +305,6 @@ def test_more_phrases_than_fit_make_pages_of_even_sizes(unjudged: Campaign) -> N
         assert max(found) <= 4
 
 
-@pytest.mark.parametrize("options", [{"alternatives": 0}, {"alternatives": 11}, {"max_len": 0}, {"limit": 0}])
-def test_impossible_options_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(RyptError, match=next(iter(options))):
-        BatchOptions(**options)  # type: ignore[arg-type]
-
-
 def test_when_everything_has_a_label_there_is_nothing_to_ask(hostile: Callable[[str], Campaign]) -> None:
     campaign = hostile("house")
     batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
@@ -413,7 +339,7 @@ def hostile(tmp_path: Path) -> Callable[[str], Campaign]:
 )
 def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campaign], word: str) -> None:
     campaign = hostile(word)
-    batch = make_label_batch(campaign, settings(), BatchOptions(max_len=2, controls=0))
+    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
     item = next(item for item in batch.items if item.columns["segment"] == "0")
     page = fill(batch.template, item.columns)
     shown = word.replace("\x07", "\ufffd")
@@ -424,28 +350,9 @@ def test_hostile_words_are_shown_and_nothing_else(hostile: Callable[[str], Campa
     assert item_question(batch, item)
 
 
-def test_case_follows_the_database(hostile: Callable[[str], Campaign], tmp_path: Path) -> None:
-    campaign = hostile("House")
-    folder = tmp_path / "keep"
-    where = {name: tmp_path / name for name in ("source", "trees")}
-    kept = create_campaign(folder, **where, nbest=[tmp_path / "nbest"], case="keep")
-    for opened, phrase in ((campaign, "the house"), (kept, "the House")):
-        batch = make_label_batch(opened, settings(), BatchOptions(max_len=2, controls=0))
-        assert phrase in [item.columns["phrase_1"] for item in batch.items]
-
-
 def test_a_label_given_meanwhile_is_not_asked_again(hostile: Callable[[str], Campaign]) -> None:
     campaign = hostile("house")
     with campaign.database(readonly=False) as db:
         db.add([Judgment("0", Span(0, 2), "The House", Label.YES, "A1")])
-    batch = make_label_batch(campaign, settings(), BatchOptions(max_len=2, controls=0))
+    batch = make_label_batch(campaign, settings(), BatchOptions(controls=0))
     assert [item.columns["segment"] for item in batch.items] == ["1"]
-
-
-def test_right_to_left_targets_are_marked_as_such(hostile: Callable[[str], Campaign]) -> None:
-    batch = make_label_batch(
-        hostile("x"), replace(settings(), target_language="ar"), BatchOptions(controls=0)
-    )
-    page = fill(batch.template, batch.items[0].columns)
-    assert '<p class="text" lang="ar" dir="rtl">' in page
-    assert '<p class="text source" lang="de" dir="ltr">' in page

@@ -8,13 +8,22 @@ from decimal import Decimal
 import pytest
 
 from hits.batch.folder import read_batch
-from hits.batch.make import MadeBatch, make_batch, price
+from hits.batch.make import make_batch, price
 from hits.batch.options import BatchOptions
 from hits.payment import MIN_WAGE
 from hits.records import Assignment, Kind
 from hits.results.answers import Results
 from rypt.campaign.folder import Campaign
 from rypt.text import InputError, RyptError
+
+ONLY = {
+    "budget": "5",
+    "alternatives": 4,
+    "reference_alignment": "/no/such/file",
+    "severity": True,
+    "blank": True,
+    "training": 3,
+}.items()
 
 
 @pytest.fixture
@@ -47,12 +56,10 @@ def test_labels_for_a_sum_in_a_folder_of_the_campaign(campaign):
 
 def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
     now = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
-    options = BatchOptions(
-        max_len=2, limit=3, title="Short", interface="de", seed=9, assignments=4, wage=Decimal(18)
-    )
+    options = BatchOptions(limit=3, interface="de", seed=9, assignments=4, wage=Decimal(18))
     batch = make_batch(campaign.folder, tmp_path / "b", options, now=now)
     settings = batch.settings
-    assert (settings.title, settings.interface, settings.seed, settings.assignments) == ("Short", "de", 9, 4)
+    assert (settings.interface, settings.seed, settings.assignments) == ("de", 9, 4)
     assert settings.created == "2026-05-04T03:02:01Z"
     assert settings.reward.each == Decimal("0.042")  # $18 an hour, 8.4 seconds
     assert settings.made == {
@@ -61,9 +68,7 @@ def test_a_campaign_may_be_named_by_its_folder(campaign, tmp_path):
         "controls": 0.1,
         "limit": 3,
         "wage": "18",
-        "max_len": 2,
         "alternatives": 10,
-        "punctuation": True,
         "select": "all",
         "severity": False,
         "blank": False,
@@ -84,24 +89,6 @@ def test_comparisons_and_rankings(campaign, outputs, tmp_path):
     assert "${reference}" in fives.template
     some = make_batch(campaign, tmp_path / "some", replace(options, select="trueskill", controls=0))
     assert len(some.items) == 5
-
-
-def test_segment_scores_say_which_comparisons_to_ask_for(campaign, outputs, tmp_path):
-    """Where all segments but one have scores, that one is asked about first: scores count as comparisons."""
-    *scored, unscored = [segment.id for segment in campaign.segments]
-    rows = [f"{system},{segment},{i}" for segment in scored for i, system in enumerate(outputs)]
-    scores = tmp_path / "scores.csv"
-    scores.write_text("system,segment,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    options = BatchOptions(
-        kind=Kind.COMPARISON, outputs=outputs, select="trueskill", scores=(scores,), limit=2, controls=0
-    )
-    batch = make_batch(campaign, tmp_path / "b", options)
-    assert {item.columns["segment"] for item in batch.items} == {unscored}
-    assert batch.settings.made["scores"] == [str(scores)]
-    counts = tmp_path / "counts"
-    counts.write_text("a b 1 2 3\n", encoding="utf-8")
-    with pytest.raises(RyptError, match="expected segment scores, found comparisons"):
-        make_batch(campaign, tmp_path / "c", replace(options, scores=(counts,)))
 
 
 def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
@@ -126,7 +113,6 @@ def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
                 submitted=42,
             )
             Results(db).add([replace(answer, columns=item)])
-    assert round(price(batch, campaign=campaign).hours * 3600, 6) == batch.price.answers * 21
     later = make_batch(campaign, tmp_path / "later", options=BatchOptions(limit=8))
     assert later.settings.made["seconds"] == "21.000"
     assert round(price(later).hours * 3600, 6) == later.price.answers * 21
@@ -151,13 +137,6 @@ def test_what_cannot_be_made_leaves_nothing_behind(campaign, outputs, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["x"]
 
 
-def test_a_made_batch_is_a_batch(campaign, tmp_path):
-    batch = make_batch(campaign, tmp_path / "b", options=BatchOptions(limit=2))
-    fewer = replace(batch, items=batch.items[:1])
-    assert isinstance(fewer, MadeBatch)
-    assert price(fewer).hits == 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -165,11 +144,13 @@ def test_a_made_batch_is_a_batch(campaign, tmp_path):
         ({"budget": "-1"}, "expected a budget in dollars"),
         ({"alternatives": 0}, "alternatives"),
         ({"alternatives": 11}, "alternatives"),
-        ({"max_len": 0}, "max_len"),
         ({"limit": 0}, "limit"),
         ({"select": "best"}, "expected select for labels as one of all, value, found 'best'"),
         ({"outputs": {"x": "x.txt"}}, "outputs are an option of comparisons and rankings"),
-        ({"scores": ("x.csv",)}, 'scores with select "trueskill" only'),
+        *(
+            ({"kind": Kind.COMPARISON, name: value}, f"{name} is an option of label batches")
+            for name, value in ONLY
+        ),
         (
             {"kind": Kind.COMPARISON, "select": "value"},
             "expected select for comparisons as one of all, trueskill",
@@ -181,23 +162,3 @@ def test_a_made_batch_is_a_batch(campaign, tmp_path):
 def test_options_that_cannot_be_right_are_refused(options, message):
     with pytest.raises(RyptError, match=message):
         BatchOptions(**options)
-
-
-@pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"budget": "5"},
-        {"labels": 5},
-        {"max_len": 3},
-        {"alternatives": 10},
-        {"punctuation": False},
-        {"reference_alignment": "/no/such/file"},
-        {"severity": True},
-        {"blank": True},
-        {"training": 3},
-    ],
-)
-def test_no_option_of_labels_is_ignored_by_other_batches(kind, option):
-    with pytest.raises(RyptError, match=f"{next(iter(option))} is an option of label batches"):
-        BatchOptions(kind=kind, **option)

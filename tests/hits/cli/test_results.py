@@ -1,4 +1,4 @@
-"""``rypt import results``, ``export --results``, ``aggregate``: files in, files out, nothing half done."""
+"""``rypt import`` of results, ``export --results``, ``aggregate``: files in, files out, nothing half done."""
 
 import csv
 import json
@@ -32,20 +32,20 @@ def test_other_peoples_columns(capsys, campaign, tmp_path):
         "Answer.q": "Answer.label_1",
     }
     path = write(tmp_path / "r.csv", [*HEADER, *names], [*ROW, "0", "0", "1", "=the house", "notsure"])
-    code, out, err = run(capsys, "import", "results", path, "-C", campaign)
+    code, out, err = run(capsys, "import", path, "-C", campaign)
     assert (code, out) == (1, "")
     assert "r.csv:2: " in err
     options = [part for theirs, ours in names.items() for part in ("--rename", f"{theirs}={ours}")]
-    code, out, _ = run(capsys, "import", "results", path, "-C", campaign, *options, "--json")
-    assert (code, json.loads(out)["judgments"]) == (0, 1)
-    assert run(capsys, "import", "results", path, "-C", campaign, "--rename", "x")[0] == 2
+    code, out, _ = run(capsys, "import", path, "-C", campaign, *options, "--json")
+    assert (code, json.loads(out)[0]["judgments"]) == (0, 1)
+    assert run(capsys, "import", path, "-C", campaign, "--rename", "x")[0] == 2
     assert run(capsys, "export", campaign, "--results", "-o", tmp_path / "out.csv")[0] == 0
     with open(tmp_path / "out.csv", newline="", encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert row["Input.phrase_1"] == "'=the house"
     before = (tmp_path / "out.csv").read_bytes()
-    again = run(capsys, "import", "results", tmp_path / "out.csv", "-C", campaign, "--json")[1]
-    assert json.loads(again)["already"] == 1
+    again = run(capsys, "import", tmp_path / "out.csv", "-C", campaign, "--json")[1]
+    assert json.loads(again)[0]["already"] == 1
     run(capsys, "export", campaign, "--results", "-o", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == before
 
@@ -55,14 +55,10 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
     with open(tmp_path / "batch" / "batch.csv", newline="", encoding="utf-8") as stream:
         item = next(csv.DictReader(stream))
     path = write(tmp_path / "r.csv", [*HEADER, "Input.item", "Answer.label_1"], [*ROW, item["item"], "YES"])
-    assert (
-        "missing" not in run(capsys, "import", "results", path, "-C", campaign)[2]
-    )  # but it cannot be understood
-    code, out, err = run(
-        capsys, "import", "results", path, "-C", campaign, "--batch", tmp_path / "batch", "--json"
-    )
+    assert "missing" not in run(capsys, "import", path, "-C", campaign)[2]  # but it cannot be understood
+    code, out, err = run(capsys, "import", path, "-C", campaign, "--batch", tmp_path / "batch", "--json")
     assert code == 0, err
-    assert json.loads(out)["judgments"] == 1
+    assert json.loads(out)[0]["judgments"] == 1
     status = json.loads(
         run(capsys, "hits", "status", "-C", campaign, "--batch", tmp_path / "batch", "--json")[1]
     )
@@ -83,7 +79,7 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
 def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path, data, message):
     (tmp_path / "bad.csv").write_bytes(data)
     before = json.loads(run(capsys, "check", campaign, "--json")[1])["judgments"]
-    code, out, err = run(capsys, "import", "results", tmp_path / "bad.csv", "-C", campaign)
+    code, out, err = run(capsys, "import", "--format", "results", tmp_path / "bad.csv", "-C", campaign)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert message in err
     assert json.loads(run(capsys, "check", campaign, "--json")[1])["judgments"] == before

@@ -105,4 +105,4 @@ def test_a_batch_that_is_not_published_and_one_whose_market_is_away(capsys, camp
     )
     assert (code, err.count("\n")) == (0, 1)
     assert "hits published on local-1234" in out
-    assert "say --market FOLDER" in err
+    assert "there is no market here" in err

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from commands import run
 
-from hits.market.folder import open_access, remember_url
+from hits.market.folder import change_access, open_access
 from hits.records import Assignment
 from hits.results.answers import Results
 from hits.server.store import Store
@@ -52,7 +52,8 @@ def test_excluded_and_taken_back(capsys, campaign):
 
 def test_workers_are_named_as_the_table_names_them(capsys, campaign, tmp_path):
     market = tmp_path / "market"
-    remember_url(market, open_access(market), "http://127.0.0.1:1/")
+    open_access(market)
+    change_access(market, url="http://127.0.0.1:1/")
     with Store(market / "market.db") as store:
         worker = store.people.invite("Ada Lovelace", 0).worker.id
         store.people.enrol("twin", 0)

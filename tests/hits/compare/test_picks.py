@@ -1,25 +1,19 @@
-"""Two metrics' picks beside each other."""
+"""Two metrics' picks: where they differ, which words people rejected, and the page that shows both."""
 
-from datetime import UTC, datetime
+import re
 
 import pytest
 
-from hits.batch.folder import new_settings
-from hits.batch.systems import make_comparison_batch
-from hits.compare.picks import MetricComparison, rejected_words
-from hits.records import Kind
+from hits.compare.picks import Disagreement, Disagreements, MetricComparison, read_metrics, rejected_words
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.scorer import Pick, Scorer
+from rypt.text import RyptError
 from rypt.texts.trees import SourceTree
 
 TREES = {"1": SourceTree.from_brackets("(S (NP (A a) (B b)) (C c))"), "2": None}
-
-
-def settings():
-    return new_settings(Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), id="b")
 
 
 @pytest.fixture(scope="module")
@@ -101,15 +95,53 @@ def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, 
     assert d.segment not in {other.segment for other in disagreements(campaign, picks["rypt"], rest)}
 
 
-def test_people_are_asked_where_the_picks_differ(campaign, picks):
-    outputs = {name: texts_of(picks[name]) for name in ("rypt", "bleu")}
-    batch = make_comparison_batch(campaign.segments, outputs, settings(), control_share=0)
-    found = {
-        d.segment: {"rypt": d.first.candidate.text, "bleu": d.second.candidate.text}
-        for d in disagreements(campaign, picks["rypt"], picks["bleu"])
-    }
-    shown = {
-        i.columns["segment"]: {i.columns[f"system_{s}"]: i.columns[f"candidate_{s}"] for s in "ab"}
-        for i in batch.items
-    }
-    assert shown == found
+SCORER = Scorer({"1": SourceTree.from_brackets("(S (A a) (B b))")}, [Votes("1", Span(1, 2), "y", 0, 1)])
+
+
+def pick(text, tied=1):
+    links = " ".join(f"{i}-{i}" for i in range(min(2, len(text.split()))))
+    return Pick(Candidate("1", text, links), 0.5, tied)
+
+
+def disagreement(first="x y", second="x z", reference="x w", source="a b"):
+    return Disagreement("1", source, reference, pick(first), pick(second, 3))
+
+
+def page(path, *segments, second="bleu", limit=None):
+    found = Disagreements("rypt", second, list(segments), 4, SCORER, ("de", "ar"), "SIMULATED")
+    found.write(path / "p.html", limit)
+    return (path / "p.html").read_text()
+
+
+def test_both_picks_stand_side_by_side(tmp_path):
+    text = page(tmp_path, disagreement())
+    pattern = r'<section><h3>(\w+)</h3><p class="pick" ([^>]*)>(.*?)</p><p class="score">(.*?)</p>'
+    sections = re.findall(pattern, text)
+    assert sections == [
+        ("rypt", 'lang="ar" dir="rtl"', "x <mark>y</mark>", "0.500"),
+        ("bleu", 'lang="ar" dir="rtl"', "x z", "0.500, shared by 3 candidates"),
+    ]
+    assert '<dd lang="de" dir="ltr">a b</dd>' in text
+    assert "1 segments with different picks, 4 with the same." in text
+    assert "the first 1 are shown" in page(tmp_path, disagreement(), disagreement(), limit=1)
+    assert '<p class="notice">SIMULATED</p>' in text
+
+
+def test_texts_are_escaped_and_missing_ones_left_out(tmp_path):
+    text = page(tmp_path, disagreement("<script>x</script>", "", "", "a & b"), second="<bleu>")
+    assert "<script" not in text
+    assert "<bleu>" not in text
+    assert "&lt;script&gt;x&lt;/script&gt;" in text
+    assert "a &amp; b" in text
+    assert "<i>nothing</i>" in text
+    assert "reference</dt>" not in text
+
+
+def test_metrics_may_be_given_one_by_one():
+    assert [m.name for m in read_metrics(["rypt", parse_pick_metric("bleu(tokenize=none)")])] == [
+        "rypt",
+        "bleu(tokenize=none)",
+    ]
+    for wrong in ("rypt", "bleu,rypt,bleu", [], ["rypt", "rypt"]):
+        with pytest.raises(RyptError, match="expected at least two different metrics"):
+            read_metrics(wrong)

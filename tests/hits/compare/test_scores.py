@@ -6,7 +6,7 @@ import pytest
 from systems_world import make
 
 from hits.compare.scores import HeldOutScores, compare_by_scores
-from rypt.text import InputError, RyptError
+from rypt.text import RyptError
 
 
 @pytest.fixture(scope="module")
@@ -101,18 +101,6 @@ def test_what_is_left_against_metrics_that_know_the_systems(campaign):
         assert ("no difference shown" in part) == (outcome.low <= 0 <= outcome.high)
     for metrics in ("rypt,bleu,bleu+2*system", "rypt+2*system,bleu,bleu+4*system"):
         assert len(compare_by_scores(campaign, scores, metrics).answers()) == 1
-
-
-def test_some_segments(campaign, tmp_path):
-    (tmp_path / "ids").write_text("3\n5\n")
-    path = campaign.folder / "scores.jsonl"
-    report = compare_by_scores(campaign.folder, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
-    assert report.comparison.outcomes[0].segments == 2
-    (tmp_path / "ids").write_text("3\n99\n")
-    with pytest.raises(InputError, match="ids:2: expected the id of a segment"):
-        compare_by_scores(campaign, HeldOutScores(path, splits=2, segments=tmp_path / "ids"))
-    with pytest.raises(RyptError, match="holding out a single candidate is biased"):
-        compare_by_scores(campaign, HeldOutScores(path, way="candidate"))
 
 
 def test_a_metric_of_ones_own_is_judged_by_scores(campaign, tmp_path, monkeypatch):

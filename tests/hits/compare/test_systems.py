@@ -1,4 +1,4 @@
-"""Preferences between two systems, against counting by hand; and ``rypt rank preferences``."""
+"""Preferences between two systems, against counting by hand; and ``rypt rank pairs --systems``."""
 
 import json
 from collections import Counter
@@ -68,7 +68,7 @@ def test_excluded_workers_are_named(tmp_path: Path) -> None:
             Results(db).add([replace(answer, columns={"segment": "1", "system_a": "x", "system_b": system})])
         for worker in ("Eli", "Fay"):
             db.exclude(worker, "clicks")
-    arguments = ["preferences", str(path), "--systems", "x,y"]
+    arguments = ["pairs", str(path), "--systems", "x,y"]
     out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
     assert out[0].startswith(
         "People prefer y to x: +100.0 points (95 % interval +100.0 to +100.0), % of the judgments "
@@ -81,12 +81,13 @@ def test_excluded_workers_are_named(tmp_path: Path) -> None:
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
     path = tmp_path / "judged"
-    path.write_text("1 x y >\n1 y x <\n1 x y >\n2 x y <\n2 x y =\n3 y z >\n")
+    rows = ["1,x,y,A", "1,y,x,B", "1,x,y,A", "2,x,y,B", "2,x,y,tie", "3,y,z,A"]
+    path.write_text("\n".join(["segment,a,b,winner", *rows, ""]))
     return path
 
 
 def test_tables(judged: Path) -> None:
-    arguments = ["preferences", str(judged), "--format", "judgments", "--systems", "x,y"]
+    arguments = ["pairs", str(judged), "--systems", "x,y"]
     out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
     assert [line.split() for line in out[4:8]] == [
         ["x", "3", "60.0"],
@@ -106,13 +107,13 @@ def test_tables(judged: Path) -> None:
         ["y", "+any", "1", "50.0"],
         ["total", "2", "100.0"],
     ]
-    assert out[0].startswith("It is not shown whether people prefer x or y: +40.0 points (")  # 60 % - 20 %
+    assert out[0].startswith("No significant preference for x or y: +40.0 points (")  # 60 % - 20 %
     found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
     assert found["aggregates"] == {"+3": 1, "-1": 1}
-    latex = CliRunner().invoke(rank, [*arguments, "--latex"], catch_exceptions=False).stdout
+    latex = CliRunner().invoke(rank, [*arguments, "--table", "latex"], catch_exceptions=False).stdout
     assert latex.count(r"\begin{tabular}") == 2
-    assert latex.startswith("% It is not shown")
+    assert latex.startswith("% No significant preference")
 
 
 @pytest.mark.parametrize(
@@ -125,16 +126,13 @@ def test_tables(judged: Path) -> None:
 )
 def test_systems_that_cannot_be_compared(judged: Path, pair: str, message: str) -> None:
     with pytest.raises(RyptError, match=message):
-        CliRunner().invoke(
-            rank,
-            ["preferences", str(judged), "--format", "judgments", "--systems", pair],
-            catch_exceptions=False,
-        )
+        CliRunner().invoke(rank, ["pairs", str(judged), "--systems", pair], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
-    "options", [["--systems", "x"], ["--systems", "x,y,z"], ["--systems", "x,y", "--latex", "--json"]]
+    "options",
+    [["--systems", "x"], ["--systems", "x,y,z"], ["--systems", "x,y", "--table", "latex", "--json"]],
 )
 def test_wrong_usage(judged: Path, options: list[str]) -> None:
-    arguments = ["preferences", str(judged), "--format", "judgments", *options]
+    arguments = ["pairs", str(judged), *options]
     assert CliRunner().invoke(rank, arguments, catch_exceptions=False).exit_code == 2

@@ -13,14 +13,13 @@ from prolific_server import FakeProlific, served_prolific
 from store_lives import available
 
 from hits.batch.folder import new_settings, write_batch
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.market.client import Market, MarketError
 from hits.market.collect import Reviewed, collect_into, review
 from hits.market.folder import BATCHES
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.publish import publish
-from hits.market.recruit import RecruitingLog
-from hits.market.recruited import RecruitedMarket
+from hits.market.recruit import RecruitedMarket, RecruitingLog
 from hits.market.status import batch_status
 from hits.records import Batch, Kind
 from hits.results.answers import Results
@@ -75,7 +74,7 @@ def recruits(tmp_path: Path) -> Iterator[Recruits]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     settings = new_settings(Kind.COMPARISON, seed=1, now=now, assignments=4)
     segments = [Segment(str(n), f"eins {n}") for n in range(HITS)]
-    batch = make_comparison_batch(segments, outputs, settings, control_share=0)
+    batch = make_system_batch(segments, outputs, settings, control_share=0)
     write_batch(tmp_path / "b", batch)
     (tmp_path / "market").mkdir()
     with served_prolific() as service, local_market(tmp_path / "market") as (client, store):

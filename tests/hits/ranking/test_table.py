@@ -1,6 +1,7 @@
-"""Rankings as text, LaTeX and JSON, and head to head."""
+"""Rankings as tables and JSON, what is significant in words, and head to head."""
 
 import json
+import re
 from dataclasses import replace
 from threading import Barrier
 from xml.etree import ElementTree
@@ -8,12 +9,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from hits.ranking.confidence import Confidence
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.head2head import as_record, as_rows, head_to_head
 from hits.ranking.model import read_model
+from hits.ranking.names import TABLES
 from hits.ranking.rank import SystemTable
-from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
-from hits.ranking.table import LONGEST, as_html, as_json, as_latex, as_markdown, as_text, short_names, verdict
+from hits.ranking.result import Ranked, RankedGroup, rank_systems
+from hits.ranking.scores.data import ScoreRecord, scores_of
+from hits.ranking.scores.mean import rank_by_mean
+from hits.ranking.table import LONGEST, as_json, as_table, cells, score_intervals, short_names, verdict
 from rypt.text import RyptError
 
 WINS = np.array([[0, 90, 95, 99], [30, 0, 61, 80], [25, 60, 0, 82], [5, 15, 11, 0]])
@@ -32,47 +37,63 @@ def test_the_table_has_a_rule_between_clusters() -> None:
         ("mid_2", 3, 2, 3, 2),
         ("worst", 4, 4, 4, 3),
     ]
-    assert ranking.clusters == 3
-    lines = as_text(ranking).splitlines()
-    scores = {s.system: f"{s.score:.3f}" for s in ranking.systems}
-    assert [line.split() for line in lines if "system" in line or "_" in line or "st" in line] == [
-        ["#", "score", "range", "system"],
-        ["1", scores["best"], "1", "best"],
-        ["2", scores["mid_1"], "2-3", "mid_1"],
-        [scores["mid_2"], "2-3", "mid_2"],
-        ["4", scores["worst"], "4", "worst"],
-    ]
+    lines = as_table(ranking).splitlines()[:9]
+    assert lines[0].split() == ["#", "score", "95", "%", "interval", "range", "system"]
+    rows = [re.split(r"  +", line.strip()) for line in lines if "[" in line]
+    assert [row[0] for row in rows] == ["1", "2", f"{ranking.systems[2].score:.3f}", "4"]
+    assert [row[-2:] for row in rows] == [["1", "best"], ["2-3", "mid_1"], ["2-3", "mid_2"], ["4", "worst"]]
     assert sum(set(line) <= {"-", " "} for line in lines) == 3
+
+
+def test_all_styles_have_the_same_cells() -> None:
+    (ranking,) = ranked()
+    head, clusters = cells(ranking)
+    rows = [row for cluster in clusters for row in cluster]
+    latex = as_table(ranking, "latex")
+    assert latex.count(r"\hline") == 5  # around the head, between clusters and at the end
+    assert r"mid\_1" in latex
+    assert f"% {ranking.signature}" in latex.splitlines()
+    markdown = as_table(ranking, "markdown").splitlines()
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown[:6]]
+    assert [found[0], *found[2:]] == [head, *rows]
+    table = ElementTree.fromstring(re.search("<table>.*</table>", as_table(ranking, "html"), re.DOTALL)[0])
+    assert [[cell.text.strip() for cell in row] for row in table.iter("tr")] == [head, *rows]
+    with pytest.raises(RyptError, match="expected table as one of text, markdown, latex, html"):
+        as_table(ranking, "ascii")
 
 
 def test_without_confidence_there_are_ranks_only() -> None:
     (ranking,) = ranked(method="none")
     assert {s.cluster for s in ranking.systems} == {None}
-    assert "range" not in as_text(ranking)
-    assert [line.split()[0] for line in as_text(ranking).splitlines()[2:]] == ["1", "2", "3", "4"]
+    lines = as_table(ranking).splitlines()
+    assert lines[0].split() == ["#", "score", "system"]
+    assert [line.split()[0] for line in lines[2:-1]] == ["1", "2", "3", "4"]
     assert as_json([ranking])["clusters"] is None
+    assert verdict(ranking) == []
 
 
-def test_latex_escapes_names_and_draws_rules() -> None:
-    text = as_latex(ranked()[0])
-    assert r"mid\_1 \\" in text
-    assert "2--3" in text
-    assert text.count(r"\hline") == 5
-    assert text.startswith(r"\begin{tabular}{rrll}")
-
-
-def test_markdown_and_html_have_the_same_cells() -> None:
-    (ranking,) = ranked()
-    markdown = as_markdown(ranking).splitlines()
-    assert markdown[0] == "| # | score | range | system |"
-    assert [line.split("|")[1].strip() for line in markdown[2:6]] == ["1", "2", "", "4"]
-    assert markdown[3].endswith("| 2-3 | mid_1 |")
-    html = as_html(ranking)
-    root = ElementTree.fromstring(html)
-    bodies = [["".join(cell.itertext()) for row in body for cell in row] for body in root.findall("tbody")]
-    assert [body[3::4] for body in bodies] == [["best"], ["mid_1", "mid_2"], ["worst"]]
-    assert bodies[1][2] == "2–3"
-    assert ranking.signature in "".join(root.find("caption").itertext())
+def test_intervals_of_scores() -> None:
+    """By resamples, by standard errors of a model or of means; none where nothing says it."""
+    (drawn,) = ranked(samples=1000)
+    wins = np.array([90 / 120, 95 / 120, 99 / 104])
+    error = float(np.sqrt((wins * (1 - wins) / [120, 120, 104]).sum()) / 3)
+    low, high = score_intervals(drawn)["best"]
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    (fitted,) = ranked("bradley-terry", method="none")
+    best = fitted.systems[0]
+    assert best.error is not None
+    assert score_intervals(fitted)["best"] == pytest.approx(
+        (best.score - 1.96 * best.error, best.score + 1.96 * best.error)
+    )
+    rng = np.random.default_rng(1)
+    rows = [ScoreRecord(s, str(k), rng.normal(), f"d{k % 30}") for s in "ab" for k in range(600)]
+    scores = scores_of(rows)
+    tested = rank_by_mean(scores, Confidence("wilcoxon"), rng)
+    resampled = rank_by_mean(scores, Confidence("bootstrap", samples=4000), rng)
+    for system in "ab":
+        expected = score_intervals(resampled)[system]
+        assert score_intervals(tested)[system] == pytest.approx(expected, abs=0.02)
+    assert score_intervals(ranked(method="none")[0]) == {}
 
 
 def group(*ranges: tuple[str, int, int, int]) -> RankedGroup:
@@ -83,92 +104,66 @@ def group(*ranges: tuple[str, int, int, int]) -> RankedGroup:
     return RankedGroup("bojar", "bojar|n:9", tuple(systems), rank_samples=np.ones((3, len(ranges))))
 
 
-def test_one_cluster_is_said_in_words() -> None:
+def test_what_is_significant_is_said() -> None:
     even = group(("ref", 1, 3, 1), ("a", 1, 3, 1), ("b", 2, 3, 1))
-    sentence = "No system is significantly better than another: all 3 are in one cluster, and their order may be chance"
-    chained = group(("a", 1, 2, 1), ("b", 1, 3, 1), ("wmt.refA", 3, 3, 1))
-    assert verdict(even) == f"{sentence}."
-    assert verdict(chained).startswith(
-        "No group of systems is significantly better than the rest: all 3 are in one cl"
-    )
-    assert verdict(chained).endswith(
-        "may still differ, such as a and wmt.refA (human), whose ranges do not overlap."
-    )
-    tested = replace(even, rank_samples=None)
-    assert verdict(tested).endswith("all 3 are in one cluster; single systems may still differ.")
-    assert verdict(replace(group(("a", 1, 2, 1), ("b", 1, 2, 1)), rank_samples=None)).startswith(
-        "No system is signif"
-    )
-    assert verdict(group(("a", 1, 1, 1), ("b", 2, 2, 2))).startswith(
-        "2 clusters: a is significantly better than the"
-    )
+    assert verdict(even) == ["No system is significantly better than another: their order may be chance."]
+    chained = group(("a", 1, 2, 1), ("b", 1, 3, 1), ("c", 3, 3, 1))
+    assert verdict(chained)[0] == "a is significantly better than 1 of 2 other systems."
+    assert verdict(chained)[1].startswith("All are in one cluster")
+    tested = replace(chained, rank_samples=None)  # by pairs: the worst rank says how many are worse
+    assert verdict(tested)[0] == "a is significantly better than 1 of 2 other systems."
+    split = group(("a", 1, 1, 1), ("b", 2, 3, 2), ("c", 2, 3, 2))
+    assert verdict(split)[0] == "a is significantly better than all 2 other systems."
+    assert verdict(split)[1].startswith("2 clusters: ")
     many = group(*((f"s{i}", 1, 8, 1) for i in range(8)), ("x", 9, 9, 2))
-    assert "s0, s1, s2, s3, s4 and 3 others are significantly better" in verdict(many)
-    assert verdict(group(("alone", 1, 1, 1))) == ""
-    assert verdict(ranked(method="none")[0]) == ""
-    table = SystemTable((even,), 1)
-    assert str(table).splitlines()[-2] == f"{sentence}."
-    for style in ("markdown", "latex", "html"):
-        assert sentence in table.as_table(style)
+    assert "s0, s1, s2, s3, s4 and 3 others are significantly better than 1 of 8" in verdict(many)[0]
+    steps = group(*((f"s{i}", i, i, i) for i in range(1, 9)))
+    assert verdict(steps)[0].endswith("; s4 than 4; 3 others than 1 to 3.")
+    assert verdict(group(("alone", 1, 1, 1))) == []
 
 
-def test_the_first_system_that_is_not_human_is_named() -> None:
+def test_the_best_that_are_not_human_are_named() -> None:
     two = ("ref.A", 1, 1, 1), ("ref.B", 2, 2, 2)
     systems = group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3), ("c", 5, 5, 4))
-    assert verdict(systems) == (
-        "4 clusters: ref.A (human) is significantly better than the other systems; of those that are not human, a and "
-        "b are significantly better than the rest; inside a cluster no such line can be drawn."
-    )
-    assert "; the 2 that are not human are in one cluster; " in verdict(
-        group(*two, ("a", 3, 4, 3), ("b", 3, 4, 3))
-    )
-    assert "not human" not in verdict(group(*two, ("a", 3, 3, 3)))
-    assert "not human" not in verdict(group(("ref.A", 1, 2, 1), ("a", 1, 2, 1), ("b", 3, 3, 2)))
+    assert verdict(systems)[-1] == "The best cluster of those that are not human: a and b."
+    for ranges in (("a", 3, 3, 3),), (("a", 3, 4, 3), ("b", 3, 4, 3)):
+        assert "not human" not in verdict(group(*two, *ranges))[-1]
+    assert "not human" not in verdict(group(("ref.A", 1, 2, 1), ("a", 1, 2, 1), ("b", 3, 3, 2)))[-1]
 
 
-def test_human_translations_are_marked(tmp_path) -> None:
-    systems = group(("news.Human-A.0", 1, 2, 1), ("news.refine", 1, 2, 1))
-    table = SystemTable((systems,), 1)
-    for style in ("text", "markdown", "latex", "html"):
-        assert "Human-A.0 (human)" in table.as_table(style)
-        assert "refine (human)" not in table.as_table(style)
-    assert [record.get("human") for record in table.records()] == [True, None]
-    table.write(tmp_path / "ranks.svg")
-    picture = (tmp_path / "ranks.svg").read_text()
-    assert "Human-A.0 (human)" in picture
-    assert "all 2 systems in one cluster" in picture
-
-
-def test_names_are_shortened_alike_and_escaped() -> None:
-    long = "wmt.uedin-heafield-unconstrained-<b>-primary.2755"
-    data = from_counts((long, "wmt.JHU.1"), np.array([[0, 9], [2, 0]]), np.zeros((2, 2)))
+def test_names_are_marked_shortened_and_escaped() -> None:
+    long = "wmt.uedin-heafield-unconstrained-<b>|primary.2755"
+    names = (long, "wmt.Human-A.0")
+    data = from_counts(names, np.array([[0, 9], [2, 0]]), np.zeros((2, 2)))
     (ranking,) = rank_systems(data, read_model("bojar"), np.random.default_rng(1), Confidence("none"))
-    short = short_names([long, "wmt.JHU.1"])[0]
-    assert short in as_text(ranking)
-    assert short in as_markdown(ranking)
-    cell = ElementTree.fromstring(as_html(ranking)).find("tbody/tr")[2]
-    assert (cell.text, cell.get("title")) == (short, long)
-    assert as_json([ranking])["systems"][0]["system"] == long
+    short = short_names(names)[0]
+    assert len(short) <= LONGEST
+    table = SystemTable((ranking,), 1)
+    for style in TABLES:
+        assert "Human-A.0 (human)" in table.as_table(style)
+    assert short in table.as_table()
+    assert short.replace("|", "\\|") in table.as_table("markdown")
+    assert "<b>" not in table.as_table("html") + table.as_table("latex")
+    assert [(record["system"], record.get("human")) for record in table.records()] == [
+        (long, None),
+        ("wmt.Human-A.0", True),
+    ]
     assert short_names(["GPT.4", "GPT.5"]) == ["GPT.4", "GPT.5"]
+    alike = ["x" * 30 + "a" + "y" * 30, "x" * 30 + "b" + "y" * 30]
+    assert short_names(alike) == alike
 
 
 def test_json_has_what_the_command_promises() -> None:
     record = json.loads(json.dumps(as_json(ranked())))
     assert record["model"] == "expected-wins"
-    assert list(record["systems"][0]) == ["system", "score", "rank", "low", "high", "cluster"]
-    assert as_json(ranked("bradley-terry", samples=5))["systems"][0]["error"] > 0
+    keys = ["system", "score", "rank", "low", "high", "cluster", "score_low", "score_high"]
+    assert list(record["systems"][0]) == keys
     searched = as_json(ranked("mfas", method="none"))
     assert searched["cost"] == 0
     assert searched["optimal_rankings"] == 1
-    assert searched["nodes"] >= 4
     errors = as_json(ranked("bradley-terry", samples=10))
     assert all(system["error"] > 0 for system in errors["systems"])
     assert errors["parameters_of"] == list(DATA.systems)
-
-
-def test_standard_errors_have_a_column() -> None:
-    text = as_text(ranked("bradley-terry", samples=10)[0])
-    assert text.splitlines()[0].split() == ["#", "score", "±", "range", "system"]
 
 
 def test_the_signature_says_how_ranges_were_made() -> None:
@@ -227,7 +222,7 @@ def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:
             self.resampling = True
             return read_model("expected-wins").fit(comparisons, rng)
 
-    how = Confidence(samples=6, threads=2, seen=lambda: counted.append(1))
+    how = Confidence(samples=6, threads=2, after_resample=lambda: counted.append(1))
     (ranking,) = rank_systems(DATA, Waiting(), np.random.default_rng(1), how)
     assert len(counted) == 6
     assert ranking.signature.endswith("|ranges:samples-6")
@@ -244,11 +239,3 @@ def test_the_signature_tells_a_posterior_from_resamples() -> None:
         )
     }
     assert told == {"samples-30", "samples-30-row-densest", "posterior-30", "samples-30-row"}
-
-
-def test_short_names_keep_the_team_and_stay_apart() -> None:
-    names = ["wmt.uedin-heafield-unconstrained-primary.2755", "wmt.JHU.1"]
-    assert short_names(names) == ["uedin-heafield-unc…mary.2755", "JHU.1"]
-    assert max(map(len, short_names(names))) <= LONGEST
-    alike = ["x" * 30 + "a" + "y" * 30, "x" * 30 + "b" + "y" * 30]
-    assert short_names(alike) == alike

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.batch.folder import new_settings, read_batch, write_batch
-from hits.batch.systems import make_comparison_batch
+from hits.batch.systems import make_system_batch
 from hits.records import Batch, Kind
 from hits.results.answers import Results
 from hits.results.csv_file import (
@@ -296,7 +296,7 @@ def batch(tmp_path: Path) -> Batch:
     settings = new_settings(
         Kind.COMPARISON, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), assignments=2, id="b7"
     )
-    write_batch(tmp_path / "batch", make_comparison_batch(segments, outputs, settings, control_share=0))
+    write_batch(tmp_path / "batch", make_system_batch(segments, outputs, settings, control_share=0))
     return read_batch(tmp_path / "batch")
 
 

@@ -18,17 +18,17 @@ import pytest
 from hits.batch.folder import new_settings, write_batch
 from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
-from hits.batch.systems import make_comparison_batch, make_ranking_batch
+from hits.batch.systems import make_system_batch
 from hits.market.client import connect
 from hits.market.collect import collect_into
-from hits.market.folder import read_access, remember_url
+from hits.market.folder import change_access, read_access
 from hits.market.publish import publish
 from hits.records import Choice, Kind
 from hits.results.answers import Results
 from hits.results.csv_file import export_results, import_results
 from hits.results.quality import worker_reports
 from hits.server.app import make_app
-from hits.server.settings import ServeOptions, SharedLink
+from hits.server.settings import ServeOptions
 from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError
@@ -53,14 +53,14 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 @contextmanager
-def served(folder, shared=SharedLink()):  # noqa: B008 — it is frozen
+def served(folder, options=None):
     """The whole application of a folder on a loopback port; the client of its market."""
-    app = make_app(folder, options=ServeOptions(shared=shared))
+    app = make_app(folder, options=options)
     with make_server("127.0.0.1", 0, app, server_class=Server, handler_class=Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            kept = remember_url(folder, read_access(folder), f"http://127.0.0.1:{server.server_port}/")
+            kept = change_access(folder, url=f"http://127.0.0.1:{server.server_port}/")
             yield connect(kept.url, kept.access_key, kept.secret_key, "local")
         finally:
             server.shutdown()
@@ -78,7 +78,7 @@ def settings(kind, assignments, name="b"):
 def labels(unjudged_campaign):
     """A label batch of the demo, and truth: a phrase of an even number of letters is acceptable."""
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=30, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=200, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -86,7 +86,7 @@ def labels(unjudged_campaign):
 def few(unjudged_campaign):
     """The same with fewer hits."""
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=9, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 2), BatchOptions(limit=40, controls=0))
     return batch, even_truth(batch, campaign.segments)
 
 
@@ -115,7 +115,7 @@ def truth_of(lines, tmp_path):
 
 def test_how_bad_a_no_is_comes_back_where_the_page_asks_for_it(tmp_path, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    options = BatchOptions(limit=9, severity=True)
+    options = BatchOptions(limit=300, severity=True)
     batch = make_label_batch(campaign, settings(Kind.LABEL, 2), options)
     truth = truth_of(even_truth(batch, campaign.segments), tmp_path)
     with served(tmp_path / "market") as market:
@@ -179,7 +179,7 @@ def test_accurate_workers_give_the_labels_back(tmp_path, labels, unjudged_campai
 
 def test_a_database_is_truth_too(tmp_path, demo_campaign, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=15, controls=0))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 1), BatchOptions(limit=120, controls=0))
     with Campaign.open(demo_campaign).database() as db:
         votes = {(v.segment, v.span, v.phrase): v for v in db.votes()}
         truth = read_truth(db.path)
@@ -220,8 +220,7 @@ def outputs_and_truth():
 @pytest.mark.parametrize("kind", [Kind.COMPARISON, Kind.RANKING])
 def test_accurate_workers_give_comparisons_back(tmp_path, kind):
     segments, outputs, truth, quality = outputs_and_truth()
-    make = make_comparison_batch if kind is Kind.COMPARISON else make_ranking_batch
-    batch = make(segments, outputs, settings(kind, 2), control_share=0)
+    batch = make_system_batch(segments, outputs, settings(kind, 2), control_share=0)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
         simulate(tmp_path / "market", truth, HONEST)
@@ -253,7 +252,7 @@ def test_accuracy_and_doubt_are_as_told(tmp_path, labels):
 
 def test_spammers_are_found(tmp_path, unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
-    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), BatchOptions(limit=14))
+    batch = make_label_batch(campaign, settings(Kind.LABEL, 5), BatchOptions(limit=120))
     crew = Crew(workers=5, accuracy=0.95, spam=0.4)
     with served(tmp_path / "market") as market:
         published(tmp_path, batch, market)
@@ -329,9 +328,11 @@ def test_another_seed_gives_other_answers(tmp_path, few):
 
 def test_by_the_shared_link(tmp_path, few):
     batch, lines = few
-    with served(tmp_path / "market", SharedLink(simulated=True)) as market:
+    with served(tmp_path / "market", ServeOptions(simulated=True)) as market:
         published(tmp_path, batch, market)
-        link = SharedLink().url(read_access(tmp_path / "market").url, read_access(tmp_path / "market"))
+        link = ServeOptions().shared_url(
+            read_access(tmp_path / "market").base, read_access(tmp_path / "market")
+        )
         assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
         assert all(name.startswith("simulated-") for name, _, _ in all_answers(tmp_path / "market"))
         with pytest.raises(RyptError, match="lets nobody in"):

@@ -7,7 +7,7 @@ from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
 from hits.batch.page import fill, without_market_parts
 from hits.records import Kind
-from hits.server.safe_html import safe_page
+from hits.server.question import safe_page
 from hits.simulate.page import read_page
 from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key
@@ -16,7 +16,7 @@ from rypt.texts.phrases import phrase_key
 def test_segment_span_and_phrases_of_every_page(unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
     settings = new_settings(Kind.LABEL, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), id="b")
-    batch = make_label_batch(campaign, settings, BatchOptions(limit=80))
+    batch = make_label_batch(campaign, settings, BatchOptions())
     sources = {segment.id: segment.tokens for segment in campaign.segments}
     gaps = 0
     for item in batch.items:

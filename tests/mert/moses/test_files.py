@@ -1,4 +1,4 @@
-"""Moses' files of features and statistics, byte by byte."""
+"""Moses' files of features and statistics, byte by byte, and those of several iterations put together."""
 
 import gzip
 import struct
@@ -9,17 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mert.moses.files import (
-    FeatureBlock,
-    ScoreBlock,
+    FEATURES,
+    SCORES,
+    Block,
+    Pair,
     format_floats,
-    read_features,
-    read_scores,
-    write_features,
-    write_scores,
+    merge_pairs,
+    read_blocks,
+    read_pairs,
+    write_blocks,
 )
-from rypt.text import InputError, RyptError
+from rypt.text import InputError, RyptError, open_binary_output
 
-FEATURES = (
+TEXT = (
     b"FEATURES_TXT_BEGIN_0 0 2 3 LM0_0 TM0_0 TM0_1 \n"
     b"-76.2115 1e-05 -0.5 \n"
     b"12 0 -1.5e+07 sp_a=0.25 w=x_y=-3 \n"
@@ -28,7 +30,7 @@ FEATURES = (
     b"1 2 3 \n"
     b"FEATURES_TXT_END_0\n"
 )
-SCORES = (
+STATS = (
     b"SCORES_TXT_BEGIN_0 0 2 9 BLEU\n"
     b"3 4 1 3 0 2 0 1 5 \n"
     b"1 4 0 3 0 2 0 1 5 \n"
@@ -37,104 +39,64 @@ SCORES = (
     b"0 0 0 0 0 0 0 0 8 \n"
     b"SCORES_TXT_END_0\n"
 )
+NAMES = ("LM0_0", "TM0_0")
 
 
-def block(segment, values, names=None, sparse=None):
-    values = np.array(values, dtype=np.float64)
-    return FeatureBlock(segment, names or tuple(f"F_{i}" for i in range(values.shape[1])), values, sparse)
+def write(path, kind, blocks, *, binary=False):
+    with open_binary_output(path) as stream:
+        write_blocks(stream, kind, blocks, binary=binary)
 
 
-def same(found, expected):
-    assert [(b.segment, b.names) for b in found] == [(b.segment, b.names) for b in expected]
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a.values, b.values.astype(np.float32))
+def block(segment, values, names=NAMES, sparse=None):
+    return Block(segment, names, np.array(values, np.float64).reshape(-1, len(names)), sparse)
 
 
-def binary_blocks(data, kind, code):
-    """An independent reader of binary files: header lines and numbers by struct, no checks."""
-    blocks, at = [], 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        marker, segment, rows, columns, *words = data[at:end].split(b" ")
-        assert marker == kind + b"_BIN_BEGIN_0"
-        size = int(rows) * int(columns)
-        numbers = struct.unpack_from(f"<{size}{code}", data, end + 1)
-        at = end + 1 + 4 * size
-        footer = kind + b"_BIN_END_0\n"
-        assert data[at : at + len(footer)] == footer
-        at += len(footer)
-        blocks.append((int(segment), int(rows), words, numbers))
-    return blocks
+def scores(segment, stats, metric="BLEU"):
+    stats = np.array(stats, np.int64)
+    return Block(segment, (metric,), stats.reshape(-1, stats.shape[-1]))
 
 
-def test_features_in_text(tmp_path):
-    path = tmp_path / "run1.features.dat"
-    path.write_bytes(FEATURES)
-    first, second = read_features(path)
+def test_files_of_moses_are_read_and_written_again_byte_by_byte(tmp_path):
+    (tmp_path / "f").write_bytes(TEXT)
+    (tmp_path / "s.gz").write_bytes(gzip.compress(STATS))
+    first, second = read_blocks(tmp_path / "f", FEATURES)
     assert (first.segment, first.names) == ("0", ("LM0_0", "TM0_0", "TM0_1"))
     expected = np.array([[-76.2115, 1e-05, -0.5], [12, 0, -1.5e7]], dtype=np.float32)
     np.testing.assert_array_equal(first.values, expected)
-    assert first.values.dtype == np.float64
     assert first.sparse == [{}, {"sp_a": 0.25, "w=x_y": -3.0}]
     assert (second.segment, second.values.tolist(), second.sparse) == ("7", [[1.0, 2.0, 3.0]], None)
+    counts = list(read_blocks(tmp_path / "s.gz", SCORES))
+    assert [each.values.tolist() for each in counts] == [
+        [[3, 4, 1, 3, 0, 2, 0, 1, 5], [1, 4, 0, 3, 0, 2, 0, 1, 5]],
+        [[0, 0, 0, 0, 0, 0, 0, 0, 8]],
+    ]
+    write(tmp_path / "f2", FEATURES, [first, second])
+    write(tmp_path / "s2", SCORES, counts)
+    assert (tmp_path / "f2").read_bytes() == TEXT
+    assert (tmp_path / "s2").read_bytes() == STATS
 
 
-def test_a_file_of_moses_is_written_again_byte_by_byte(tmp_path):
-    (tmp_path / "f").write_bytes(FEATURES)
-    (tmp_path / "s").write_bytes(SCORES)
-    write_features(tmp_path / "f2", read_features(tmp_path / "f"))
-    write_scores(tmp_path / "s2", read_scores(tmp_path / "s"))
-    assert (tmp_path / "f2").read_bytes() == FEATURES
-    assert (tmp_path / "s2").read_bytes() == SCORES
-
-
-def test_scores_in_text(tmp_path):
-    path = tmp_path / "run1.scores.dat.gz"
-    path.write_bytes(gzip.compress(SCORES))
-    first, second = read_scores(path)
-    assert (first.segment, first.name) == ("0", "BLEU")
-    assert first.stats.tolist() == [[3, 4, 1, 3, 0, 2, 0, 1, 5], [1, 4, 0, 3, 0, 2, 0, 1, 5]]
-    assert first.stats.dtype == np.int64
-    assert second.segment == "7"
-
-
-def test_binary_features_byte_by_byte(tmp_path):
-    expected = (
+def test_binary_files_byte_by_byte(tmp_path):
+    odd = struct.unpack("<2f", b"\n\n\n\nSCO=")  # numbers may look like line ends and letters
+    blocks = [block("3", [[0.5, -1.25], [10, 0]]), block("4", [odd])]
+    write(tmp_path / "f", FEATURES, blocks, binary=True)
+    assert (tmp_path / "f").read_bytes() == (
         b"FEATURES_BIN_BEGIN_0 3 2 2 LM0_0 TM0_0 \n"
         + struct.pack("<4f", 0.5, -1.25, 10.0, 0.0)
         + b"FEATURES_BIN_END_0\n"
-        + b"FEATURES_BIN_BEGIN_0 4 1 2 LM0_0 TM0_0 \n"
-        + b"\n\n\n\nSCO="  # numbers may look like line ends and letters
-        + b"FEATURES_BIN_END_0\n"
+        + b"FEATURES_BIN_BEGIN_0 4 1 2 LM0_0 TM0_0 \n\n\n\n\nSCO=FEATURES_BIN_END_0\n"
     )
-    odd = struct.unpack("<2f", b"\n\n\n\nSCO=")
-    blocks = [block("3", [[0.5, -1.25], [10, 0]], ("LM0_0", "TM0_0")), block("4", [odd], ("LM0_0", "TM0_0"))]
-    write_features(tmp_path / "f", blocks, binary=True)
-    assert (tmp_path / "f").read_bytes() == expected
-    same(list(read_features(tmp_path / "f")), blocks)
-
-
-def test_binary_scores_byte_by_byte(tmp_path):
-    expected = (
-        b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + struct.pack("<4f", 100, 2500, 0, 2600) + b"SCORES_BIN_END_0\n"
-    )
-    write_scores(tmp_path / "s", [ScoreBlock("3", "TER", np.array([[100, 2500], [0, 2600]]))], binary=True)
-    assert (tmp_path / "s").read_bytes() == expected
-
-
-def test_binary_scores_are_read(tmp_path):
-    data = struct.pack("<4f", 3, 0, 0, 8_000_000)
-    (tmp_path / "s").write_bytes(b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + data + b"SCORES_BIN_END_0\n")
-    (found,) = read_scores(tmp_path / "s")
-    assert found.stats.tolist() == [[3, 0], [0, 8_000_000]]
-
-
-def test_text_and_binary_blocks_may_follow_each_other(tmp_path):
-    write_features(tmp_path / "a", [block("0", [[1.5, 2]])], binary=True)
-    write_features(tmp_path / "b", [block("1", [[3, 4]])])
-    both = (tmp_path / "a").read_bytes() + b"\n" + (tmp_path / "b").read_bytes()
-    (tmp_path / "c").write_bytes(both + (tmp_path / "a").read_bytes())
-    assert [b.segment for b in read_features(tmp_path / "c")] == ["0", "1", "0"]
+    write(tmp_path / "s", SCORES, [scores("3", [[100, 2500], [0, 8_000_000]], "TER")], binary=True)
+    expected = struct.pack("<4f", 100, 2500, 0, 8_000_000)
+    assert (
+        tmp_path / "s"
+    ).read_bytes() == b"SCORES_BIN_BEGIN_0 3 2 2 TER\n" + expected + b"SCORES_BIN_END_0\n"
+    (found,) = read_blocks(tmp_path / "s", SCORES)
+    assert found.values.tolist() == [[100, 2500], [0, 8_000_000]]
+    write(tmp_path / "t", FEATURES, [block("1", [[3, 4]])])
+    both = (tmp_path / "f").read_bytes() + b"\n" + (tmp_path / "t").read_bytes()
+    (tmp_path / "both").write_bytes(both)
+    assert [each.segment for each in read_blocks(tmp_path / "both", FEATURES)] == ["3", "4", "1"]
 
 
 float32s = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -145,14 +107,14 @@ word = st.text(
 
 @st.composite
 def feature_blocks(draw):
-    names = tuple(draw(st.lists(word, max_size=3)))
+    names = tuple(draw(st.lists(word.filter(lambda name: "=" not in name), min_size=1, max_size=3)))
     blocks = []
     for segment in draw(st.lists(st.integers(0, 10**9), max_size=3)):
         count = draw(st.integers(1, 4))
         row = st.lists(float32s, min_size=len(names), max_size=len(names))
-        values = np.array(draw(st.lists(row, min_size=count, max_size=count)), dtype=np.float64)
+        values = draw(st.lists(row, min_size=count, max_size=count))
         sparse = draw(st.none() | st.lists(st.dictionaries(word, float32s), min_size=count, max_size=count))
-        blocks.append(FeatureBlock(str(segment), names, values.reshape(count, len(names)), sparse))
+        blocks.append(block(str(segment), values, names, sparse))
     return blocks
 
 
@@ -160,39 +122,14 @@ def feature_blocks(draw):
 @given(feature_blocks(), st.booleans(), st.sampled_from(["f", "f.gz"]))
 def test_features_come_back(tmp_path, blocks, binary, name):
     if binary:
-        blocks = [FeatureBlock(b.segment, b.names, b.values) for b in blocks]
-    write_features(tmp_path / name, blocks, binary=binary)
-    found = list(read_features(tmp_path / name))
-    same(found, blocks)
-    for a, b in zip(found, blocks, strict=True):
-        expected = [{k: v for k, v in row.items() if v} for row in b.sparse or [{}] * len(b.values)]
-        assert (a.sparse or [{}] * len(a.values)) == expected
-    if binary and name == "f":
-        seen = binary_blocks((tmp_path / name).read_bytes(), b"FEATURES", "f")
-        assert [(str(s), n) for s, n, _, _ in seen] == [(b.segment, len(b.values)) for b in blocks]
-        assert [list(v) for *_, v in seen] == [b.values.ravel().tolist() for b in blocks]
-
-
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 4)), max_size=3),
-    st.integers(0, 3),
-    st.booleans(),
-    st.sampled_from(["s", "s.gz"]),
-    st.data(),
-)
-def test_scores_come_back(tmp_path, segments, columns, binary, name, data):
-    limit = 2**24 if binary else 2**53 - 1
-    row = st.lists(st.integers(-limit, limit), min_size=columns, max_size=columns)
-    blocks = []
-    for segment, count in segments:
-        stats = np.array(data.draw(st.lists(row, min_size=count, max_size=count)), dtype=np.int64)
-        blocks.append(ScoreBlock(str(segment), "CDER,PER", stats.reshape(count, columns)))
-    write_scores(tmp_path / name, blocks, binary=binary)
-    found = list(read_scores(tmp_path / name))
-    assert [(b.segment, b.name, b.stats.tolist()) for b in found] == [
-        (b.segment, b.name, b.stats.tolist()) for b in blocks
-    ]
+        blocks = [each._replace(sparse=None) for each in blocks]
+    write(tmp_path / name, FEATURES, blocks, binary=binary)
+    found = list(read_blocks(tmp_path / name, FEATURES))
+    assert [(each.segment, each.names) for each in found] == [(each.segment, each.names) for each in blocks]
+    for one, other in zip(found, blocks, strict=True):
+        np.testing.assert_array_equal(one.values, other.values.astype(np.float32))
+        rows = [{k: v for k, v in row.items() if v} for row in other.sparse or [{}] * len(other.values)]
+        assert (one.sparse or [{}] * len(one.values)) == rows
 
 
 @given(st.lists(float32s, max_size=20))
@@ -204,168 +141,191 @@ def test_numbers_are_printed_in_the_fewest_digits_from_six_on(numbers):
         assert text == f"{value:.{enough}g}"
 
 
-@given(st.integers(-999_999, 999_999), st.integers(-20, 1))
-def test_what_moses_prints_is_printed_again(digits, exponent):
-    printed = f"{float(np.float32(f'{digits}e{exponent}')):g}"
-    assert format_floats(np.array([printed], dtype=np.float32)) == [printed]
-
-
-def test_a_million_is_printed_whole_as_a_statistic(tmp_path):
-    write_scores(tmp_path / "s", [ScoreBlock("0", "BLEU", np.array([[1_000_000]]))])
-    assert b"\n1000000 \n" in (tmp_path / "s").read_bytes()
+def test_statistics_are_whole_numbers(tmp_path):
+    write(tmp_path / "s", SCORES, [scores("0", [[1_000_000]])])
+    assert b"\n1000000 \n" in (tmp_path / "s").read_bytes()  # not 1e+06, of which Moses would read the 1
     (tmp_path / "s").write_bytes(b"SCORES_TXT_BEGIN_0 0 1 1 BLEU\n1e+06 \nSCORES_TXT_END_0\n")
-    assert next(read_scores(tmp_path / "s")).stats.tolist() == [[1_000_000]]
-
-
-def test_segments_without_candidates_are_left_out(tmp_path):
-    write_features(tmp_path / "f", [block("0", np.zeros((0, 2))), block("1", [[1, 2]])])
-    write_scores(tmp_path / "s", [ScoreBlock("0", "BLEU", np.zeros((0, 9), np.int64))])
-    assert [b.segment for b in read_features(tmp_path / "f")] == ["1"]
-    assert (tmp_path / "s").read_bytes() == b""
+    assert next(read_blocks(tmp_path / "s", SCORES)).values.tolist() == [[1_000_000]]
 
 
 HEAD = b"FEATURES_TXT_BEGIN_0 5 2 2 a_0 b_0 \n"
+END = b"FEATURES_TXT_END_0\n"
 BIN = b"FEATURES_BIN_BEGIN_0 5 2 2 a_0 b_0 \n"
 GOOD = b"FEATURES_BIN_BEGIN_0 4 1 2 a_0 b_0 \n" + bytes(8) + b"FEATURES_BIN_END_0\n"
 NUMBERS = struct.pack("<4f", 1, 2, 3, 4)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("kind", "content", "message"),
     [
-        (b"hello\n", ":1: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found 'hello'"),
+        (FEATURES, b"hello\n", ":1: .*FEATURES_BIN_BEGIN_0, found 'hello'"),
+        (FEATURES, STATS, ":1: expected FEATURES_TXT_BEGIN_0 or .*found 'SCORES_TXT_BEGIN_0"),
+        (FEATURES, b"FEATURES_TXT_BEGIN_0 5 2\n", ":1: .*whole numbers"),
+        (FEATURES, b"FEATURES_TXT_BEGIN_0 5 -2 2 a b\n", ":1: .*whole numbers"),
+        (FEATURES, b"FEATURES_TXT_BEGIN_0 5 0 2 a b\n", ":1: expected candidates of segment 5, found 0"),
+        (FEATURES, b"FEATURES_TXT_BEGIN_0 5 1 2 a\n", ":1: expected 2 names of features, found 1"),
+        (FEATURES, b"FEATURES_TXT_BEGIN_0 5 1 1 \xff\n", ":1: expected UTF-8"),
+        (FEATURES, HEAD, ":1: expected 2 candidates of segment 5, found 0"),
+        (FEATURES, HEAD + b"1 2\n" + END, ":3: expected 2 candidates of segment 5, found 1"),
+        (FEATURES, HEAD + b"1 2\n3 4\n", ":3: expected FEATURES_TXT_END_0 .*found the end of the file"),
+        (FEATURES, HEAD + b"1 2\n3 4\n5 6\n" + END, ":4: expected FEATURES_TXT_END_0 .*found '5 6'"),
+        (FEATURES, HEAD + b"1 2 3\n4\n" + END, ":2: expected 2 features, found 3"),
+        (FEATURES, HEAD + b"1 2\n3 nan\n" + END, ":3: expected finite numbers, found 'nan'"),
+        (FEATURES, HEAD + b"1 2\n3 1e39\n" + END, ":3: expected finite numbers, found inf"),
+        (FEATURES, HEAD + b"1 2\n3 1_0\n" + END, ":3: expected finite numbers, found '1_0'"),
+        (FEATURES, HEAD + b"1 two\n3 4\n" + END, ":2: expected finite numbers, found 'two'"),
+        (FEATURES, HEAD + b"1 2\n3 4 s_a= 1\n" + END, ":3: expected finite numbers, found 's_a='"),
+        (FEATURES, HEAD + b"1 2 s_a=1\n3 4 =1\n" + END, ":3: expected finite numbers, found '=1'"),
+        (FEATURES, HEAD + b"1 2 s_a=1e39\n3 4\n" + END, ":2: expected finite numbers, found 's_a=1e39'"),
+        (FEATURES, HEAD + b"1 2\n3 4 \xff=1\n" + END, ":3: expected UTF-8"),
+        (FEATURES, BIN + NUMBERS[:-1], ": block 1: expected 16 bytes of segment 5, found 15"),
+        (FEATURES, GOOD + BIN + NUMBERS, ": block 2: expected FEATURES_BIN_END_0 .*the end of the file"),
+        (FEATURES, GOOD + b"\x80\xff\n", ": block 2: expected FEATURES_TXT_BEGIN_0"),
+        (FEATURES, BIN + NUMBERS[:12] + struct.pack("<f", np.nan), ": block 1: .*found nan in candidate 1"),
+        (
+            FEATURES,
+            b"FEATURES_BIN_BEGIN_0 5 99999999999999 2 a b \n",
+            ": block 1: expected 799999999999992 b",
+        ),
+        (SCORES, TEXT, ":1: expected SCORES_TXT_BEGIN_0 or SCORES_BIN_BEGIN_0"),
+        (SCORES, b"SCORES_TXT_BEGIN_0 0 1 1\n1\n", ":1: expected the name of one metric"),
+        (SCORES, STATS.replace(b"1 4 0", b"1 4.5 0"), ":3: expected integers as statistics, found 4.5"),
+        (SCORES, STATS.replace(b"1 4 0", b"1 4=0"), ":3: expected finite numbers, found '4=0'"),
+        (SCORES, STATS.replace(b"1 4 0", b"1 4"), ":3: expected 9 statistics, found 8"),
         (
             SCORES,
-            ":1: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found 'SCORES_TXT_BEGIN_0 0 2 9 BLEU'",
-        ),
-        (b"FEATURES_TXT_BEGIN_0 5 2\n", ":1: expected segment, candidates and columns as whole numbers"),
-        (
-            b"FEATURES_TXT_BEGIN_0 5 -2 2 a b\n",
-            ":1: expected segment, candidates and columns as whole numbers",
-        ),
-        (b"FEATURES_TXT_BEGIN_0 5 0 2 a b\n", ":1: expected candidates of segment 5, found 0"),
-        (b"FEATURES_TXT_BEGIN_0 5 1 2 a\n", ":1: expected 2 names of features, found 1"),
-        (b"FEATURES_TXT_BEGIN_0 5 1 1 \xff\n", ":1: expected UTF-8"),
-        (HEAD, ":1: expected 2 candidates of segment 5, found 0"),
-        (HEAD + b"1 2\n", ":2: expected 2 candidates of segment 5, found 1"),
-        (HEAD + b"1 2\n3 4\n", ":4: expected FEATURES_TXT_END_0 of segment 5, found the end of the file"),
-        (HEAD + b"1 2\nFEATURES_TXT_END_0\n", ":3: expected 2 candidates of segment 5, found 1"),
-        (
-            HEAD.replace(b"5 2", b"5 9") + b"1 2\nFEATURES_TXT_END_0\n",
-            ":3: expected 9 candidates of segment 5, found 1",
-        ),
-        (
-            HEAD + b"1 2\n3 4\n5 6\nFEATURES_TXT_END_0\n",
-            ":4: expected FEATURES_TXT_END_0 of segment 5, found '5 6'",
-        ),
-        (
-            HEAD + b"1 2\n3 4\nFEATURES_BIN_END_0\n",
-            ":4: expected FEATURES_TXT_END_0 of segment 5, found 'FEATURES_BIN",
-        ),
-        (HEAD + b"1 2 3\n4\nFEATURES_TXT_END_0\n", ":2: expected 2 features, found 3"),
-        (HEAD + b"1 2\n3\nFEATURES_TXT_END_0\n", ":3: expected 2 features, found 1"),
-        (HEAD + b"1 2\n3 nan\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found 'nan'"),
-        (HEAD + b"1 2\n-inf 4\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found '-inf'"),
-        (HEAD + b"1 2\n3 1e39\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found '1e39'"),
-        (HEAD + b"1 2\n3 1_0\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found '1_0'"),
-        (HEAD + b"1 two\n3 4\nFEATURES_TXT_END_0\n", ":2: expected finite numbers, found 'two'"),
-        (HEAD + b"1 2\n3 4 s_a=x\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found 's_a=x'"),
-        (HEAD + b"1 2\n3 4 s_a= 1\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found 's_a='"),
-        (HEAD + b"1 2 s_a=1\n3 4 =1\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found '=1'"),
-        (HEAD + b"1 2 s_a=1_0\n3 4\nFEATURES_TXT_END_0\n", ":2: expected finite numbers, found 's_a=1_0'"),
-        (HEAD + b"1 2 s_a=nan\n3 4\nFEATURES_TXT_END_0\n", ":2: expected finite numbers, found 's_a=nan'"),
-        (HEAD + b"1 2\n3 4 \xff=1\nFEATURES_TXT_END_0\n", ":3: expected finite numbers, found"),
-        (HEAD + b"1 2 s_a=1\n3 4 5\nFEATURES_TXT_END_0\n", ":3: expected 2 features, found 3"),
-        (BIN + NUMBERS[:-1], ": block 1: expected 16 bytes of segment 5, found 15"),
-        (
-            GOOD + BIN + NUMBERS,
-            ": block 2: expected FEATURES_BIN_END_0 of segment 5, found the end of the file",
-        ),
-        (
-            GOOD + BIN + NUMBERS + b"FEATURES_TXT_END_0\n",
-            ": block 2: expected FEATURES_BIN_END_0 of segment 5, found",
-        ),
-        (GOOD + BIN + bytes(4) + NUMBERS + b"FEATURES_BIN_END_0\n", ": block 2: expected FEATURES_BIN_END_0"),
-        (GOOD + b"\x80\xff\n", ": block 2: expected FEATURES_TXT_BEGIN_0 or FEATURES_BIN_BEGIN_0, found"),
-        (
-            BIN + struct.pack("<4f", 1, 2, 3, np.nan) + b"FEATURES_BIN_END_0\n",
-            ": block 1: .* found .* in candidate 1",
-        ),
-        (b"FEATURES_BIN_BEGIN_0 5 99999999999999 2 a b \n", ": block 1: expected 799999999999992 bytes"),
-        (
-            b"FEATURES_TXT_BEGIN_0 5 99999999999999 2 a b \n1 2\n",
-            ":2: expected 99999999999999 candidates of segment 5",
+            b"SCORES_BIN_BEGIN_0 0 1 2 METEOR\n" + struct.pack("<2f", 1, 0.5),
+            ": block 1: expected integers as statistics, found 0.5",
         ),
     ],
 )
-def test_features_that_cannot_be_read(tmp_path, content, message):
+def test_files_that_cannot_be_read(tmp_path, kind, content, message):
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(InputError, match=r"/f" + message):
-        list(read_features(tmp_path / "f"))
+        list(read_blocks(tmp_path / "f", kind))
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("kind", "bad", "binary", "message"),
     [
-        (FEATURES, ":1: expected SCORES_TXT_BEGIN_0 or SCORES_BIN_BEGIN_0"),
-        (b"SCORES_TXT_BEGIN_0 0 1 1\n1\nSCORES_TXT_END_0\n", ":1: expected the name of one metric, found ''"),
-        (SCORES.replace(b"1 4 0", b"1 4.5 0"), ":3: expected integers as statistics of BLEU, found 4.5"),
-        (SCORES.replace(b"1 4 0", b"1 nan 0"), ":3: expected integers as statistics of BLEU, found nan"),
-        (SCORES.replace(b"1 4 0", b"1 4=0"), ":3: expected finite numbers, found '4=0'"),
-        (SCORES.replace(b"1 4 0", b"1 4"), ":3: expected 9 statistics, found 8"),
-        (SCORES.replace(b"1 4 0", b"1 4_4 0"), ":3: expected finite numbers, found '4_4'"),
-        (
-            SCORES[: SCORES.index(b"SCORES_TXT_END")],
-            ":4: expected SCORES_TXT_END_0 of segment 0, found the end",
-        ),
-        (
-            b"SCORES_BIN_BEGIN_0 0 1 2 METEOR\n" + struct.pack("<2f", 1, 0.5) + b"SCORES_BIN_END_0\n",
-            ": block 1: expected integers as statistics of METEOR, found 0.5",
-        ),
-        (b"SCORES_BIN_BEGIN_0 0 1 2 BLEU\n1234567", ": block 1: expected 8 bytes of segment 0, found 7"),
+        (FEATURES, block("x", [[1, 2]]), False, "expected a number, found 'x'"),
+        (FEATURES, block("1", [[1e39, 0]]), False, "no finite float32"),
+        (FEATURES, block("1", [[1, 2]], sparse=[{"s_a": np.inf}]), False, "no finite float32"),
+        (FEATURES, block("1", [[1]], ("a b",)), False, "called 'a b' cannot be written"),
+        (FEATURES, block("1", [[1, 2]], sparse=[{"": 1}]), False, "called '' cannot be written"),
+        (FEATURES, block("1", [[1, 2]], sparse=[{"s_a": 1.0}]), True, "has sparse features"),
+        (SCORES, scores("1", [[2**24 + 1]]), True, "statistics over 16777216"),
+        (SCORES, scores("1", [[1]], "my metric"), False, "called 'my metric' cannot be written"),
     ],
 )
-def test_scores_that_cannot_be_read(tmp_path, content, message):
-    (tmp_path / "s").write_bytes(content)
-    with pytest.raises(InputError, match=r"/s" + message):
-        list(read_scores(tmp_path / "s"))
-
-
-def test_a_cut_gzip_file_is_named(tmp_path):
-    content = gzip.compress(FEATURES * 2000)
-    (tmp_path / "f.gz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match=r"f\.gz: expected a whole gzip file"):
-        list(read_features(tmp_path / "f.gz"))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (block("news-1", [[1]]), "expected a number, found 'news-1'"),
-        (block("1", [[np.nan]]), "no finite float32"),
-        (block("1", [[1e39]]), "no finite float32"),
-        (block("1", [[1]], sparse=[{"s_a": np.inf}]), "no finite float32"),
-        (block("1", [[1]], ("a", "b")), "2 names for features of shape"),
-        (block("1", [[1]], ("a b",)), "a feature called 'a b'"),
-        (block("1", [[1]], sparse=[{"a\nb": 1}]), r"a feature called 'a\\nb'"),
-        (block("1", [[1]], sparse=[{"": 1}]), "a feature called ''"),
-        (block("1", [[1]], sparse=[]), "sparse features of 0 of 1 candidates"),
-    ],
-)
-def test_features_that_cannot_be_written_leave_the_old_file(tmp_path, bad, message):
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path, kind, bad, binary, message):
     (tmp_path / "f").write_bytes(b"old")
     with pytest.raises(RyptError, match=message):
-        write_features(tmp_path / "f", [block("0", [[1]]), bad])
-    assert (tmp_path / "f").read_bytes() == b"old"
+        write(tmp_path / "f", kind, [bad], binary=binary)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
-def test_binary_refuses_what_it_would_lose(tmp_path):
-    with pytest.raises(RyptError, match="segment 1 has sparse features"):
-        write_features(tmp_path / "f", [block("1", [[1]], sparse=[{"s_a": 1.0}])], binary=True)
-    with pytest.raises(RyptError, match="statistics over 16777216"):
-        write_scores(tmp_path / "s", [ScoreBlock("1", "BLEU", np.array([[2**24 + 1]]))], binary=True)
-    with pytest.raises(RyptError, match="expected a number"):
-        write_scores(tmp_path / "s", [ScoreBlock("x", "BLEU", np.array([[1]]))])
-    with pytest.raises(RyptError, match="cannot write"):
-        write_scores(tmp_path / "s", [ScoreBlock("1", "my metric", np.array([[1]]))])
-    assert not list(tmp_path.iterdir())
+def pair(segment, values, stats, sparse=None, names=NAMES, metric="BLEU"):
+    return Pair("here", block(segment, values, names, sparse), scores(segment, stats, metric))
+
+
+def written(folder, run, pairs, binary=False):
+    paths = folder / f"run{run}.features.dat", folder / f"run{run}.scores.dat.gz"
+    write(paths[0], FEATURES, [each.features for each in pairs], binary=binary)
+    write(paths[1], SCORES, [each.scores for each in pairs], binary=binary)
+    return paths
+
+
+def test_iterations_are_merged_and_written(tmp_path):
+    first = written(tmp_path, 1, [pair("0", [[1, 2], [3, 4]], [[5], [6]]), pair("2", [[1, 2]], [[5]])])
+    second = written(
+        tmp_path,
+        2,
+        [pair("0", [[1, 2], [1, 2], [7, 8], [7, 8]], [[5], [9], [1], [1]]), pair("1", [[0.1, -0.0]], [[3]])],
+        binary=True,
+    )
+    found = read_pairs(*zip(first, second, strict=True))
+    assert found.segments == ["0", "2", "1"]
+    assert found.offsets.tolist() == [0, 4, 5, 6]
+    assert found.features[:5].tolist() == [[1, 2], [3, 4], [1, 2], [7, 8], [1, 2]]
+    assert found.features[5, 0] == np.float32(0.1)
+    assert found.stats.tolist() == [[5], [6], [9], [1], [5], [3]]
+    assert (found.names, found.metric, found.sparse) == (NAMES, "BLEU", None)
+    assert read_pairs(*zip(first, second, strict=True), duplicates=True).offsets.tolist() == [0, 6, 7, 8]
+    found.write(tmp_path / "f", tmp_path / "s", binary=False)
+    for left, right in ((tmp_path / "f", tmp_path / "s"), second):  # text and binary numbers are the same
+        again = read_pairs([left, tmp_path / "f"], [right, tmp_path / "s"])
+        assert len(again.features) == 6
+
+
+def test_sparse_features_make_a_difference_and_become_one():
+    rows = [{"s_a": 1.0}, {"s_a": 1.0, "s_b": 0.0}, {}, {"s_b": 2.0, "s_c": 9.0}]
+    found = merge_pairs([pair("0", [[1, 2]] * 4, [[5]] * 4, rows), pair("0", [[1, 2]], [[5]])])
+    assert found.sparse == [{"s_a": 1.0}, {}, {"s_b": 2.0, "s_c": 9.0}]
+    merged = found.with_sparse_weights({"s_a": 0.1, "s_b": -1.0, "s_x": 4.0})
+    assert (merged.names, merged.sparse) == ((*NAMES, "sparse"), None)
+    assert merged.features.tolist() == [[1, 2, float(np.float32(0.1))], [1, 2, 0], [1, 2, -2]]
+    with pytest.raises(RyptError, match="expected no feature called sparse"):
+        merged.with_sparse_weights({})
+
+
+def removed_by_moses(rows):
+    """Moses' way: compare each with all kept before; put the last in the place of one that goes."""
+    rows = list(rows)
+    k, end = 0, len(rows)
+    while k < end:
+        if rows[k] in rows[:k]:
+            end -= 1
+            rows[k], rows[end] = rows[end], rows[k]
+        else:
+            k += 1
+    return rows[:end]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("01"), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1
+    )
+)
+def test_the_same_candidates_remain_as_with_moses(rows):
+    found = merge_pairs(pair(s, [[a, b]], [[c]]) for s, a, b, c in rows)
+    for i, segment in enumerate(found.segments):
+        span = slice(found.offsets[i], found.offsets[i + 1])
+        table = np.column_stack([found.features[span], found.stats[span]])
+        ours = [(segment, *row) for row in table.tolist()]
+        assert sorted(ours) == sorted(removed_by_moses([row for row in rows if row[0] == segment]))
+        assert ours == list(dict.fromkeys(row for row in rows if row[0] == segment))
+
+
+@pytest.mark.parametrize(
+    ("features", "stats", "message"),
+    [
+        ([("0", 2), ("1", 1)], [("0", 2)], r"run1\.scores\.dat\.gz: expected as many segments .*, found 1"),
+        ([("0", 2)], [("0", 2), ("1", 1)], r"run1\.features\.dat: expected as many segments .*, found 1"),
+        ([("0", 1), ("1", 1)], [("0", 1), ("2", 1)], r"block 2: expected 1 cand.* segment 1 .* segment 2"),
+        ([("0", 2)], [("0", 3)], "block 1: expected 2 candidates of segment 0 .*, found 3"),
+    ],
+)
+def test_files_that_do_not_belong_together(tmp_path, features, stats, message):
+    paths = tmp_path / "run1.features.dat", tmp_path / "run1.scores.dat.gz"
+    write(paths[0], FEATURES, [block(segment, np.ones((n, 2))) for segment, n in features])
+    write(paths[1], SCORES, [scores(segment, np.ones((n, 9))) for segment, n in stats])
+    with pytest.raises(InputError, match=message):
+        read_pairs([paths[0]], [paths[1]])
+    with pytest.raises(RyptError, match="found 1 for 2"):
+        read_pairs([paths[0], paths[0]], [paths[1]])
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (pair("0", [[1, 2]], [[5]], names=("LM0_0", "W")), "the features LM0_0 TM0_0, found .* W"),
+        (pair("0", [[1, 2]], [[5]], metric="TER"), "1 statistics of BLEU, found 1 statistics of TER"),
+        (pair("0", [[1, 2]], [[5, 6]]), "1 statistics of BLEU, found 2 statistics of BLEU"),
+    ],
+)
+def test_iterations_that_do_not_belong_together(tmp_path, other, message):
+    first, second = written(tmp_path, 1, [pair("0", [[1, 2]], [[5]])]), written(tmp_path, 2, [other])
+    with pytest.raises(RyptError, match=r"run2\.features\.dat: block 1: expected " + message):
+        read_pairs(*zip(first, second, strict=True))

@@ -11,10 +11,9 @@ from mert.moses.weights import (
     format_best_point,
     format_weights,
     read_dense,
+    read_rows,
     read_sparse_weights,
     read_starts,
-    read_weights_line,
-    write_weights_line,
 )
 from rypt.text import InputError, RyptError
 
@@ -46,7 +45,7 @@ def test_historic_bests_are_several_files(tmp_path):
         (["1 2\n0 0\n1 1\n"], 3, "a0:1: expected 3 weights, found 2"),
         (["1 x\n0 0\n1 1\n"], 2, "a0:1: expected a finite number, found 'x'"),
         (["1 nan\n0 0\n1 1\n"], 2, "a0:1: expected a finite number, found 'nan'"),
-        (["1 1_0\n0 0\n1 1\n"], 2, "a0:1: expected a finite number, found '1_0'"),
+        (["1 1_0\n0 0\n1 1\n"], 2, "a0:1: expected finite numbers, found '1 1_0'"),
         ([""], 2, "a0: expected a line of weights, found none"),
         (["1 2\n0 0\n1 1\n", "1\n"], None, "a1:1: expected 2 weights, found 1"),
         (["1 2\n0 0\n1 1\n", "1 2\n3 4\n"], None, "a1: expected one line or three"),
@@ -73,28 +72,13 @@ def test_mert_moses_finds_the_best_point(weights, score):
     assert float(found[2]) == pytest.approx(score, abs=5e-7)
 
 
-def test_weights_lines_come_back(tmp_path):
+def test_weights_of_moses_and_of_ours(tmp_path):
     weights = np.array([1 / 3, -1e-39, 0.0, 5e22, 12.0])
-    for name in ("weights.txt", "weights.txt.gz"):
-        write_weights_line(tmp_path / name, weights)
-        assert read_weights_line(tmp_path / name, 5).tolist() == weights.tolist()
-    assert (tmp_path / "weights.txt").read_text() == "0.3333333333333333 -1e-39 0 5e22 12\n"
-    lines = "".join(f"{format_weights(row)}\n" for row in (weights, -weights, weights))
-    (tmp_path / "init.opt").write_text(lines)
-    found = read_starts([tmp_path / "init.opt"])
-    assert found.points.tolist() == [weights.tolist()]
-    assert found.high.tolist() == np.abs(weights).tolist()
-
-
-def test_a_weights_file_of_moses(tmp_path):
-    (tmp_path / "weights.txt").write_text("0.0635829 0.1 -3.1e-05 \n")
-    assert read_weights_line(tmp_path / "weights.txt").tolist() == [0.0635829, 0.1, -3.1e-05]
-    (tmp_path / "weights.txt").write_text("not used\n")
-    with pytest.raises(InputError, match=r"weights\.txt:1: expected a finite number, found 'not'"):
-        read_weights_line(tmp_path / "weights.txt")
-    (tmp_path / "weights.txt").write_text("1\n2\n")
-    with pytest.raises(InputError, match="expected one line of weights, found 2"):
-        read_weights_line(tmp_path / "weights.txt")
+    assert format_weights(weights) == "0.3333333333333333 -1e-39 0 5e22 12"
+    (tmp_path / "w").write_text(f"{format_weights(weights)}\n0.0635829 0.1 -3.1e-05 0 0 \n")
+    first, second = read_rows(tmp_path / "w", 5)
+    assert first.tolist() == weights.tolist()
+    assert second.tolist() == [0.0635829, 0.1, -3.1e-05, 0, 0]
     with pytest.raises(RyptError, match="expected finite weights, found nan"):
         format_weights(np.array([np.nan]))
 

@@ -2,16 +2,16 @@
 
 import gzip
 import json
+import random
 import re
 
 import numpy as np
 import pytest
 import zmert_set
 from commands import run as run_command
-from zmert_set import ask, bleu_of, go, write_config
+from zmert_set import ask, best_of, bleu_of, go, write_config
 
-from mert.run import Iteration, Stillness, TuningProgress
-from mert.zmert.decoder import java_number
+from mert.loop import TuningProgress, run_loop
 from rypt.text import InputError, RyptError
 
 
@@ -30,11 +30,11 @@ def test_a_run_with_a_decoder(folder):
     assert run.stopped in ("no candidate is new", "no weight changed")
     last = run.iterations[-1]
     assert run.weights == last.weights
-    lines = [f"{name} ||| {java_number(value)}\n" for name, value in run.weights.items()]
+    lines = [f"{name} ||| {value!r}\n" for name, value in run.weights.items()]
     assert (folder / "final.txt").read_bytes() == "".join(lines).encode()
     assert list(run.weights) == list(zmert_set.NAMES)
     assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
-    lm, tm, wp = (java_number(value) for value in run.weights.values())
+    lm, tm, wp = map(repr, run.weights.values())
     final = f"# of the decoder\nlm score {lm}\nthreads 4\ntmx 5\ntm {tm}\nwp {wp}\n"
     assert (folder / "dec_cfg.txt.ZMERT.final").read_text() == final
     assert (folder / "dec_cfg.txt.ZMERT.it1").read_text().endswith("tm 1.0\nwp 0.2\n")
@@ -50,25 +50,12 @@ def test_a_run_with_a_decoder(folder):
 
 
 def test_a_finished_run_is_not_resumed_but_repeated(folder):
-    path = write_config(folder, "-cmd decoder.py\n-maxIt 2")
+    path = write_config(folder, "-cmd decoder.py\n-maxIt 2\n-save 0")
     _, once = go(path)
     _, again = go(path)
     assert once.weights == again.weights
+    assert not [name for name in names_in(folder) if ".ZMERT.it" in name]
     assert (folder / "calls").read_text() == "\n" * 4
-
-
-@pytest.mark.parametrize("save", [0, 1, 2, 3])
-def test_save_says_what_is_kept(folder, save):
-    go(write_config(folder, f"-cmd decoder.py\n-maxIt 1\n-save {save}"))
-    assert ("dec_cfg.txt.ZMERT.it1" in names_in(folder)) == (save in (1, 3))
-    assert ("output.nbest.ZMERT.it1" in names_in(folder)) == (save in (2, 3))
-
-
-def test_compressed_lists(folder):
-    go(write_config(folder, "-cmd decoder.py\n-maxIt 1\n-compress 1"))
-    lines = gzip.decompress((folder / "output.nbest.ZMERT.it1.gz").read_bytes()).splitlines()
-    assert len(lines) == zmert_set.SEGMENTS * zmert_set.SIZE
-    assert "output.nbest.ZMERT.it1" not in names_in(folder)
 
 
 def test_the_iteration_and_another_exit_code(folder, monkeypatch):
@@ -185,7 +172,7 @@ def test_odd_ranges_are_cut_and_a_single_value_is_held(folder):
     )
     plan = ask(write_config(folder)).plan
     assert plan.constraints.ranges == {"lm score": (0.0, 0.0), "tm": (0.0, 2.0), "wp": (-1.0, 1.0)}
-    assert plan.constraints.fixed == {"tm"}
+    assert plan.constraints.fixed == ("tm",)
     _, run = go(write_config(folder))
     assert run.weights["tm"] == 1.0
 
@@ -204,25 +191,7 @@ def test_random_first_weights(folder):
     assert 6 <= wp <= 7
     assert go(path)[1].iterations[0].used == run.iterations[0].used
     config = (folder / "dec_cfg.txt.ZMERT.it1").read_text()
-    assert f"lm score {java_number(lm)}\n" in config
-
-
-def iteration(number, used, weights):
-    return Iteration(number, 9, 1, 1.0, 1.0, 1.0, 0.0, {"a": used}, {"a": weights}, (), 0.0)
-
-
-def test_when_weights_are_still():
-    moves = [1.0, 0.05, 0.04, 0.03, 0.2, 0.05, 0.02, 0.01]
-    done = [iteration(n, 0.0, move) for n, move in enumerate(moves, start=1)]
-
-    def stops(rule):
-        return [n for n in range(1, len(done) + 1) if rule.reason(done[:n])]
-
-    assert stops(Stillness(0.05, iterations=3, earliest=1)) == [4, 8]
-    assert stops(Stillness(0.05, iterations=3, earliest=5)) == [8]
-    assert stops(Stillness(0.05, iterations=1, earliest=3)) == [3, 4, 6, 7, 8]
-    assert stops(Stillness(None, iterations=1, earliest=1)) == []
-    assert Stillness(None).reason([iteration(1, 0.5, 0.5)]) == "no weight changed"
+    assert f"lm score {lm!r}\n" in config
 
 
 def test_early_stop(folder):
@@ -244,8 +213,6 @@ def test_an_interrupted_run_goes_on(folder):
             (folder / "trouble").touch()
         asked.decoder(number, weights, nbest)
 
-    from mert.run import run_loop
-
     with pytest.raises(RyptError, match="exit code 9 in iteration 2; it said: out of memory"):
         run_loop(asked.plan, interrupted, asked.folder)
     assert (folder / "dec_cfg.txt.ZMERT.orig").read_text() == zmert_set.TEMPLATE
@@ -263,7 +230,6 @@ def test_an_interrupted_run_goes_on(folder):
 def test_a_run_with_other_files_is_not_resumed(folder, name):
     path = write_config(folder)
     asked = ask(path)
-    from mert.run import run_loop
 
     def stop(iteration, most):
         raise KeyboardInterrupt
@@ -286,14 +252,14 @@ def test_references_in_one_file_and_in_many(folder):
     for name in ("both", "many", "other"):
         asked = ask(write_config(folder, r=name, rps=2))
         assert asked.plan.metric.references.documents == [lines, others]
-        assert asked.decoder.lists.rules.segments == len(lines)
+        assert asked.decoder.rules.segments == len(lines)
 
 
 def test_texts_are_normalized_unless_told_otherwise(folder):
     (folder / "ref").write_text("Hello, world.\n" * zmert_set.SEGMENTS)
     asked = ask(write_config(folder, txtNrm=None))
     assert asked.plan.metric.references["0"] == ["Hello , world ."]
-    assert asked.decoder.lists.rules.method == 1
+    assert asked.decoder.rules.method == 1
 
 
 @pytest.mark.parametrize(
@@ -364,7 +330,7 @@ def test_the_command_line(folder, capsys):
     assert "stopped: 2 iterations are done" in out
     assert (folder / "kept.finished" / "run2.json").exists()
     assert (folder / "tuned.txt").read_text().endswith("normalization = LNorm 1 1\n")
-    for option in (["--restarts", "3"], ["--metric", "ter"], ["--fix", "tm"], ["--max-iterations", "9"]):
+    for option in (["--restarts", "3"], ["--metric", "ter"], ["--fix", "tm"], ["--aim", "unseen"]):
         code, out, err = run_command(capsys, "tune", "--zmert", path, *option)
         assert (code, out) == (2, "")
         assert f"{option[0]} cannot be combined with --zmert" in err
@@ -375,31 +341,22 @@ REFUSED = [
     ("-damianos 1 0.5 1", ": -damianos 1 0.5 1: not supported"),
     ("-docInfo docs", ": -docInfo docs: not supported"),
     ("-docSet top 8d", ": -docSet top 8d: not supported"),
-    ("-m BLEU 3 closest", "4 closest"),
     ("-m BLEU 4 shortest", "4 closest"),
     ("-m BLEU_SBP 4 closest", "not supported; expected BLEU 4 closest"),
-    ("-m 01LOSS", "not supported; expected BLEU 4 closest"),
-    ("-m TER nocase punc 20", "not supported; expected BLEU 4 closest"),
     ("-m TER nocase punc 40 50", "another beam or distance"),
-    ("-m TER yes punc 20 50", "expected case or nocase"),
     ("-m CHRF 3 6", "length penalty"),
     ("-maxIt 0", "expected a whole number from 1 up"),
-    ("-maxIt many", "expected a whole number from 1 up"),
     ("-prevIt -1", "expected a whole number from 0 up"),
-    ("-save 4", "expected a whole number from 0 to 3"),
-    ("-rand 2", "expected a whole number from 0 to 1"),
-    ("-decV 2", "expected a whole number from 0 to 1"),
+    ("-save 2", "-save 2: expected 3, "),
+    ("-compress 1", "-compress 1: not supported"),
     ("-v 5", "expected a whole number from 0 to 4"),
     ("-stopSig x", "expected a number"),
-    ("-thrCnt 0", "expected a whole number from 1 up"),
-    ("-compress 2", "expected a whole number from 0 to 1"),
     ("-nope 3", "unknown setting -nope: expected one of -dir, "),
     ("maxIt 3", "unknown setting maxIt: expected -setting value"),
     ("-maxIt", "-maxIt: expected one value, found none"),
     ("-maxIt 3 4", "-maxIt: expected one value, found 2: 3 4"),
     ("-N 9", "-N is given twice, first in line 6"),
     ("-p nowhere", "-p nowhere: no such file"),
-    ("-dcfg nowhere", "-dcfg nowhere: no such file"),
     ("-s nowhere", "-s nowhere: no such file"),
 ]
 
@@ -471,30 +428,56 @@ def test_defaults(folder, monkeypatch):
     (folder / "ref").rename("reference.txt")
     (folder / "empty.txt").write_text("-cmd decoder.py\n")
     asked = ask("empty.txt", now=77)
-    plan, lists = asked.plan, asked.decoder.lists
+    plan, decoder = asked.plan, asked.decoder
     assert (plan.search.restarts, plan.search.seed, plan.search.threads) == (19, 77, 1)
-    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (
-        20,
-        20,
-        Stillness(None, 3, 5),
-    )
-    assert (lists.rules.size, lists.rules.method, lists.output.name) == (100, 1, "output.nbest")
+    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (20, 20, (-1, 3, 5))
+    assert (decoder.rules.size, decoder.rules.method, decoder.output.name) == (100, 1, "output.nbest")
     assert asked.decoder.config.path.name == "dec_cfg.txt"
     assert asked.final is None
+    assert plan.search.aim == "list"
     assert plan.metric.signature.startswith("BLEU|nrefs:1|")
     threads = ask(write_config(folder, "-cmd decoder.py\n-thrCnt 3", r="reference.txt", ipi=1)).plan.search
     assert (threads.threads, threads.restarts) == (3, 0)
 
 
-def test_negative_seeds_are_seeds(folder):
-    seeds = {ask(write_config(folder, seed=seed)).plan.search.seed for seed in (-1, 1, 0)}
-    assert len(seeds) == 3
-    assert min(seeds) == 0
+def derivations(seed):
+    """Lists in which every text has several derivations, of which the later ones have other features."""
+    rng = random.Random(seed)
+    _, pool = zmert_set.make_pool()
+    lines = []
+    for segment, rows in enumerate(pool):
+        for text, features in rows[:6]:
+            for _ in range(4):
+                shifted = [round(value + rng.gauss(0, 2), 4) for value in features]
+                lines.append(f"{segment} ||| {text} ||| {' '.join(map(str, shifted))}")
+    return lines
 
 
-def test_it_looks_for_the_optimum_of_the_lists(capsys, folder):
-    path = write_config(folder, "-cmd decoder.py")
-    assert ask(path).plan.search.aim == "list"
-    code, _, err = run_command(capsys, "tune", "--zmert", path, "--aim", "unseen")
-    assert code == 2
-    assert "--aim" in err
+def first_of_each_text(lines):
+    found = {}
+    for line in lines:
+        found.setdefault(tuple(line.split("|||")[:2]), line)
+    return list(found.values())
+
+
+def test_all_derivations_of_a_text_are_kept_and_the_score_is_what_the_decoder_gets(folder):
+    told_otherwise = 0
+    for seed in range(4):
+        lines = derivations(seed)
+        (folder / "list1").write_text("".join(line + "\n" for line in lines))
+        _, run = go(write_config(folder, "-fake list", N=24))
+        assert run.iterations[0].candidates == len(set(lines)) > 3 * len(first_of_each_text(lines))
+        assert run.score == pytest.approx(bleu_of(best_of(lines, run.weights), folder), abs=1e-9)
+        by_text = bleu_of(best_of(first_of_each_text(lines), run.weights), folder)
+        told_otherwise += abs(by_text - run.score) > 0.5
+    assert told_otherwise  # what Z-MERT would have reported for these weights
+
+
+def test_statistics_in_memory_tell_the_score_of_the_merged_lists(folder):
+    _, run = go(write_config(folder))
+    assert len(run.iterations) > 2
+    merged = []
+    for iteration in run.iterations:
+        merged += (folder / f"output.nbest.ZMERT.it{iteration.number}").read_text().splitlines()
+        for weights, told in ((iteration.used, iteration.before), (iteration.weights, iteration.after)):
+            assert told == pytest.approx(bleu_of(best_of(merged, weights), folder), abs=1e-9)

@@ -114,5 +114,5 @@ def test_a_filled_sheet_is_imported(capsys, demo_campaign, tmp_path, encoding):
     assert (code, "in phrases, case does not matter" in err) == (0, True)
     head, *rows = sheet.read_text(encoding="utf-8-sig").splitlines()
     sheet.write_text("\n".join([head, *(f"{row.removesuffix(',')}y,Ada" for row in rows)]), encoding=encoding)
-    assert "3 judgments added" in run(capsys, "import", "judgments", "-C", folder, sheet)[1]
+    assert "3 judgments added" in run(capsys, "import", "-C", folder, sheet)[1]
     assert list(rypt.queries(Campaign.open(folder))) == list(before)[3:]

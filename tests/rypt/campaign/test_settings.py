@@ -37,7 +37,6 @@ weights = "moses.ini"
 timeout = 90
 [market]
 endpoint = "https://example.org"
-production = true
 wage = 15.50
 [loop]
 budget = "25.00"
@@ -48,9 +47,7 @@ exclude_bad = false
     assert settings.decoder == DecoderSettings(
         "moses -f {config} -n-best-list {nbest} 100", "moses.ini", timeout=90.0
     )
-    assert settings.market == MarketSettings(
-        endpoint="https://example.org", production=True, wage=Decimal("15.50")
-    )
+    assert settings.market == MarketSettings(endpoint="https://example.org", wage=Decimal("15.50"))
     assert settings.loop == LoopSettings(Decimal("25.00"), labels=50, exclude_bad=False)
     assert settings.scoring == Scoring()
 
@@ -75,7 +72,7 @@ exclude_bad = false
         ),
         (FILES + '[decoder]\ncommand = "my.module:"', r"expected {nbest} in the decoder's command"),
         (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
-        (FILES + "[market]\nproduction = 1", r"expected production in \[market\] as true or false, found 1"),
+        (FILES + "[market]\nseverity = 1", r"expected severity in \[market\] as true or false, found 1"),
         (FILES + '[market]\nwage = "-1"', r"as an amount of dollars such as \"25.00\", found '-1'"),
         (FILES + "[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
         (FILES + "[loop]\nlabels = true", r"expected labels in \[loop\] as a whole number, found True"),
@@ -154,10 +151,8 @@ def test_languages_of_a_pair():
 
 def test_paths_are_relative_to_the_campaign(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w", 9)
-    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..", 9)
-    with pytest.raises(OptionError, match="a timeout is an option of a decoder"):
-        DecoderSettings.run_from_here("c", None, timeout=9)
+    decoder = DecoderSettings.run_from_here("c/d", "run {weights} {nbest}", "w")
+    assert decoder == DecoderSettings("run {weights} {nbest}", "../../w", "../..")
     assert MarketSettings.located_at("c", "m", Decimal(9), 3) == MarketSettings(
         "../m", wage=Decimal(9), assignments=3
     )

@@ -8,7 +8,7 @@ from commands import run
 def test_tables_and_picture(capsys, demo_campaign, tmp_path):
     picture = tmp_path / "a.svg"
     code, out, err = run(
-        capsys, "analyze", demo_campaign, "--splits", "2", "--longest", "3", "--no-models", "--plot", picture
+        capsys, "analyze", demo_campaign, "--splits", "2", "--longest", "3", "--plot", picture
     )
     assert code == 0, err
     assert "5,996 phrases, 855 different (14.3%), 2.77 a constituent" in out
@@ -20,12 +20,10 @@ def test_tables_and_picture(capsys, demo_campaign, tmp_path):
 
 
 def test_json(capsys, demo_campaign):
-    code, out, _ = run(
-        capsys, "analyze", demo_campaign, "--splits", "1", "--longest", "2", "--max-len", "2", "--json", "-q"
-    )
+    code, out, _ = run(capsys, "analyze", demo_campaign, "--splits", "1", "--longest", "2", "--json", "-q")
     found = json.loads(out)
     assert code == 0
-    assert found["redundancy"]["max_len"] == 2
+    assert found["redundancy"]["max_len"] == 4
     assert [point["max_len"] for point in found["curve"]] == [1, 2]
     assert found["curve"][1]["unlabelled"]["table"] > 0
 

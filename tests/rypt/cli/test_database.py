@@ -1,4 +1,4 @@
-"""``rypt export``, ``check`` and ``import judgments``: results on stdout, one line on stderr for a failure, exit codes."""
+"""``rypt export``, ``check`` and ``import``: results on stdout, one line on stderr for a failure, exit codes."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ Run = Callable[..., Outcome]
 
 def command(verb: str, *arguments: Any) -> list[Any]:
     """``rypt VERB``; an import is of judgments, into the first of the arguments."""
-    return ["import", "judgments", "-C", *arguments] if verb == "import" else [verb, *arguments]
+    return ["import", "-C", *arguments] if verb == "import" else [verb, *arguments]
 
 
 @pytest.fixture

@@ -40,15 +40,17 @@ def watch(process, campaign, until=None, work=work):
 
 def test_it_serves_its_market_and_ends_it(tmp_path):
     """With simulated workers, who come over HTTP as people do; one of four answers YES to all."""
-    campaign = make_campaign(tmp_path / "campaign", labels=60)
+    campaign = make_campaign(tmp_path / "campaign", labels=60, iterations=2)
     truth = write_truth(tmp_path / "truth.jsonl")
 
     def simulate(campaign):
         crew = ["--workers", "4", "--accuracy", "1", "--spam", "0.25", "--not-sure", "0"]
         main(["simulate", "--market", str(campaign / "market"), "--truth", str(truth), *crew, "-q"])
 
+    with served(campaign / "market"):
+        pass  # so that the market has a port of its own
     picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
-    options = ["--serve", "--port", "0", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
+    options = ["--serve", "--json", "--plot", picture, "-o", weights]
     with started(campaign, *map(str, options)) as process:
         code, out = watch(process, campaign, work=simulate)
     assert code == 0
@@ -69,14 +71,14 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
 
 
 def test_killed_and_run_again(tmp_path, capsys):
-    campaign = make_campaign(tmp_path / "campaign")
+    campaign = make_campaign(tmp_path / "campaign", iterations=1)
     with served(campaign / "market"):
         for until in ("$ rypt hits publish", "$ rypt tune"):
             with started(campaign) as process:
                 assert watch(process, campaign, until)[0] == -signal.SIGKILL
         code, out, _ = run(capsys, "loop", campaign, "--dry-run")
         assert (code, out.split(",")[0]) == (0, "tune")
-        with started(campaign, "--max-iterations", "1") as process:
+        with started(campaign) as process:
             code, out = watch(process, campaign)
     assert code == 0
     last = out.splitlines()
@@ -102,7 +104,7 @@ def files(campaign):
 
 
 def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign")
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", iterations=1)
     assert run(capsys, "loop", campaign, "--dry-run")[1] == (
         "decode with the current weights, which costs nothing; $0.00 of $5.00 are spent, at most $5.00 come after it\n"
     )
@@ -122,8 +124,8 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
         said = run(capsys, "loop", campaign, "--dry-run")[1]
         hits, cost = made.groups()
         assert said == f"publish {campaign}/batches/1: {hits} for {cost}; $0.00 of $5.00 are spent\n"
-        assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
-        said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
+        assert run(capsys, "loop", campaign, "--yes", "-q")[0] == 0
+        said = run(capsys, "loop", campaign, "--dry-run")[1]
         assert said == "nothing: 1 iteration is done\n"
 
 
@@ -143,7 +145,7 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
     ("options", "code", "message"),
     [
         (["--budget", "much"], 2, "expected an amount of money such as 25.00, got 'much'"),
-        (["--port", "1"], 2, "--port needs --serve"),
+        (["--once", "--serve"], 2, "--once cannot be combined with other options"),
         (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
         (["-o", "nowhere/w"], 1, "its folder does not exist"),
         (["-o", "-"], 2, "not standard output"),
@@ -156,21 +158,11 @@ def test_mistakes(capsys, tmp_path, monkeypatch, options, code, message):
     assert message in err
 
 
-def test_a_port_that_is_taken_is_told(capsys, tmp_path):
-    campaign = make_campaign(tmp_path / "campaign")
-    with served(tmp_path / "other") as info:
-        port = info["url"].rstrip("/").rpartition(":")[2]
-        code, _, err = run(capsys, "loop", campaign, "--yes", "--serve", "--port", port)
-    assert code == 1
-    assert (
-        f"rypt: rypt hits serve {campaign}/market --port {port} --json: ended with exit code 1: rypt: " in err
-    )
-    assert "(--port takes another port)" in err
-
-
 def test_a_killed_loop_takes_its_market_with_it(tmp_path):
     campaign = make_campaign(tmp_path / "campaign", labels=30)
-    with started(campaign, "--serve", "--port", "0") as process:
+    with served(campaign / "market"):
+        pass  # so that the market has a port of its own
+    with started(campaign, "--serve") as process:
         assert watch(process, campaign, "waiting for workers")[0] == -signal.SIGKILL
     for _ in range(100):
         if not is_served(campaign / "market"):
@@ -179,10 +171,10 @@ def test_a_killed_loop_takes_its_market_with_it(tmp_path):
 
 
 def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
     with served(campaign / "market"):
         in_process.work = lambda campaign: work(campaign, "simulated-1")
-        code, out, _ = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")
+        code, out, _ = run(capsys, "loop", campaign, "--yes", "-q")
     assert code == 0
     with Campaign.open(campaign).database() as db:
         assert (
@@ -191,8 +183,8 @@ def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process
 
 
 def test_the_dashboard_link_opens(tmp_path, capsys, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
     with served(campaign / "market") as info:
-        _, _, err = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1")
+        _, _, err = run(capsys, "loop", campaign, "--yes")
         (link,) = {word.rstrip(";") for word in err.split() if "/dashboard" in word}
         assert link == info["dashboard_url"]

@@ -7,6 +7,7 @@ import pytest
 from commands import run
 
 from rypt.campaign.folder import Campaign
+from rypt.cli.imports import file_format
 from rypt.demo.texts import open_demo
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
@@ -48,7 +49,7 @@ def mqm_file(campaign: Campaign, path: Path) -> int:
 
 def test_mqm(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     count = mqm_file(campaign, tmp_path / "mqm.tsv")
-    command = ["import", "mqm", tmp_path / "mqm.tsv", "-C", campaign.folder]
+    command = ["import", tmp_path / "mqm.tsv", "-C", campaign.folder]
     code, out, err = run(capsys, *command, "--scores", tmp_path / "none" / "s")
     assert (code, out, err) == (1, "", f"rypt: {tmp_path}/none/s: No such file or directory\n")
     code, out, err = run(capsys, *command, "--scores", tmp_path / "scores.jsonl")
@@ -63,21 +64,14 @@ def test_mqm(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {j.label for j in judgments if j.worker == "r2"} == {"YES"}
     assert {j.label for j in judgments if j.worker == "r1"} == {"YES", "NO"}
     code, out, _ = run(capsys, *command, "--json")
-    facts = json.loads(out)
+    (facts,) = json.loads(out)
     assert (code, facts["added"], facts["already"]) == (0, 0, len(judgments))
     code, out, err = run(capsys, *command, "--severity", "critical")
     assert (code, out) == (1, "")
     assert "imported with other options" in err
-
-
-def test_raters_can_be_chosen(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    count = mqm_file(campaign, tmp_path / "mqm.tsv")
-    command = ["import", "mqm", tmp_path / "mqm.tsv", "-C", campaign.folder]
-    code, out, _ = run(capsys, *command, "--rater", "r2")
-    assert code == 0
+    code, out, _ = run(capsys, *command, "--exclude-rater", "r2")
     assert f"{count} ratings not used: by raters left out" in out
-    with campaign.database() as db:
-        assert {j.worker for j in db.judgments()} == {"r2"}
+    assert run(capsys, *command, "--rename", "a=b")[0] == 2
 
 
 def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +80,7 @@ def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     record = {"src": segment.text, "system": "A", "tgt": candidate.text, "esa_score": 61}
     spans = [{"start_i": 0, "end_i": 0, "severity": "major"}]
     (tmp_path / "esa.jsonl").write_text(json.dumps(record | {"esa_spans": spans}) + "\n", encoding="utf-8")
-    command = ["import", "esa", tmp_path / "esa.jsonl", "-C", campaign.folder]
+    command = ["import", tmp_path / "esa.jsonl", "-C", campaign.folder]
     code, out, _ = run(capsys, *command, "--scores", tmp_path / "s.jsonl")
     assert code == 0
     assert "from 1 of 1 rating (1 rater, 1 system)" in out
@@ -99,17 +93,7 @@ def test_where_there_is_no_campaign_one_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my file.tsv").write_text(TSV.replace("<v>god</v>", "<v>god"), encoding="utf-8")
-    command = (
-        "import",
-        "mqm",
-        "my file.tsv",
-        "-C",
-        "made",
-        "--reference",
-        "Human-A.0",
-        "--repairs",
-        "r.jsonl",
-    )
+    command = ("import", "my file.tsv", "-C", "made", "--reference", "Human-A.0", "--repairs", "r.jsonl")
     code, out, err = run(capsys, *command, "--strict")
     assert (code, out, err) == (
         1,
@@ -124,18 +108,19 @@ def test_where_there_is_no_campaign_one_is_made(
     assert out.splitlines()[-1] == "  1 mark without an end, closed at the end of the text"
     (repair,) = (json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines())
     assert (repair["line"], repair["kind"]) == (2, "mark-not-closed")
-    assert json.loads(run(capsys, *command, "--json")[1])["repairs"] == {"mark-not-closed": 1}
+    assert json.loads(run(capsys, *command, "--json")[1])[0]["repairs"] == {"mark-not-closed": 1}
     assert run(capsys, "compare", "scores", "made", "--splits", "1")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["mqm", "x.tsv", "--reference", "B"], "no rating is of 'B'"),
-        (["mqm", "y.csv"], "y.csv:1: expected 10 fields between tabs"),
-        (["esa", "y.csv"], "y.csv: Appraise's CSV has no texts; --batches names"),
-        (["esa", "e.jsonl", "--reference", "A"], "expected one language pair, found en-cs, en-de"),
-        (["mqm", "none"], "none: No such file"),
+        (["x.tsv", "--reference", "B"], "no rating is of 'B'"),
+        (["y.csv", "--format", "mqm"], "y.csv:1: expected 10 fields between tabs"),
+        (["y.csv", "--format", "esa"], "y.csv: Appraise's CSV has no texts; --batches names"),
+        (["y.csv"], "y.csv:1: expected a column label"),
+        (["e.jsonl", "--reference", "A"], "expected one language pair, found en-cs, en-de"),
+        (["none", "--format", "mqm"], "none: No such file"),
     ],
 )
 def test_refused(
@@ -155,3 +140,29 @@ def test_refused(
     assert (code, out) == (1, "")
     assert message in err
     assert not Path("new/rypt.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "form"),
+    [
+        ("segment,start,stop,phrase,label,worker", "judgments"),
+        ('{"id": "0", "text": "das Haus"}', "judgments"),
+        (HEADER.strip(), "mqm"),
+        ("A\td\t1\t7\tr1\tJa.\tYes.\tNo-error\tNo-error\t{}", "mqm"),
+        ("eng1,A,1,TGT,eng,deu,91,doc#1,False,[],1.0,2.0", "esa"),
+        ('{"src": "Ja.", "tgt": "Yes.", "esa_spans": []}', "esa"),
+        ('"HITId","AssignmentId","WorkerId","Answer.label_1"', "results"),
+        ('{"assignment": "a1", "worker": "A1"}', "results"),
+        ("", "judgments"),
+    ],
+)
+def test_the_first_line_says_what_a_file_is(tmp_path: Path, line: str, form: str) -> None:
+    (tmp_path / "file").write_text(line + "\n")
+    assert file_format(str(tmp_path / "file")) == form
+
+
+def test_files_of_two_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.tsv").write_text(TSV)
+    (tmp_path / "b.csv").write_text("segment,label\n")
+    assert run(capsys, "import", tmp_path / "a.tsv", tmp_path / "b.csv", "-C", tmp_path / "c")[0] == 2
+    assert not (tmp_path / "c").exists()

@@ -62,7 +62,7 @@ def record(worker: str, phrase: str) -> str:
 
 
 def start_import(path: Path, file: str | Path) -> subprocess.Popen[str]:
-    command, pipe = [*RYPT, "import", "judgments", "-C", str(path), str(file)], subprocess.PIPE
+    command, pipe = [*RYPT, "import", "-C", str(path), str(file)], subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
 
 

@@ -9,22 +9,24 @@ from threading import Thread
 import click
 import pytest
 
-from hits.market.folder import open_access, remember_url
-from rypt.campaign.settings import LoopSettings, MarketSettings
+from hits.market.folder import change_access, open_access
+from rypt.campaign.settings import CampaignSettings, Files, LoopSettings, MarketSettings
 from rypt.cli import program as cli
 from rypt.loop import next_step as next_steps
 from rypt.loop.next_step import first_step, next_step
-from rypt.loop.status import BatchStatus, CampaignStatus, Compared, Labels, People, Progress, Spent, Texts
+from rypt.loop.status import CampaignBatch, CampaignStatus, Compared, Labels, People, Situation, Spent, Texts
 
-MADE = BatchStatus("c/batches/1", "1", "label", 10, 0, 20, 0)
+MADE = CampaignBatch("c/batches/1", "1", "label", 10, 0, 20, 0)
 PUBLISHED = replace(MADE, published=10, answered=5)
 ANSWERED = replace(PUBLISHED, answered=20)
 FAR = MarketSettings(endpoint="https://example.org")
-PARTS = {"progress": Progress, "texts": Texts, "labels": Labels, "people": People}
+PARTS = {"situation": Situation, "texts": Texts, "labels": Labels, "people": People}
 
 
 def changed(status, **changes):
     """A status with other values, of its parts, too; ``compared`` are names of systems."""
+    if "market" in changes:
+        changes["settings"] = replace(status.situation.settings, market=changes.pop("market"))
     if "compared" in changes:
         changes["compared"] = Compared(20, 5, 0, changes["compared"])
     for name, part in PARTS.items():
@@ -44,9 +46,12 @@ LABELLED = CampaignStatus(
     spent=Spent(*[Decimal(0)] * 5),
     batches=[],
     notes=[],
-    market=FAR,
-    loop=LoopSettings(labels=40),
-    progress=Progress(to_ask=5, distinguished=1.0, features=True),
+    situation=Situation(
+        settings=CampaignSettings(Files("s"), market=FAR, loop=LoopSettings(labels=40)),
+        to_ask=5,
+        distinguished=1.0,
+        features=True,
+    ),
 )
 NEW = changed(LABELLED, judgments=0)
 SYSTEMS = changed(NEW, outputs=("A", "B"), features=False)
@@ -74,7 +79,7 @@ SECOND = replace(ANSWERED, name="2")
         (changed(LABELLED, distinguished=0.007, to_ask=0), "rypt score c --pick best -o c/picks.txt"),
         (SYSTEMS, COMPARE),
         (changed(SYSTEMS, parsed=0), COMPARE),
-        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank preferences c --systems A,B"),
+        (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B"]), "rypt rank pairs c --systems A,B"),
         (changed(SYSTEMS, batches=[PAIRS], compared=["A", "B", "C"]), "rypt rank systems c"),
         (changed(SYSTEMS, judgments=9, compared=["A", "B"]), "rypt score c --pick best -o c/picks.txt"),
         (changed(LABELLED, features=False, picked=True), ""),
@@ -86,18 +91,12 @@ SECOND = replace(ANSWERED, name="2")
             changed(LABELLED, batches=[replace(MADE, needless=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
         ),
-        (changed(NEW, candidates=0, decoder="d"), "rypt decode c"),
+        (changed(NEW, candidates=0, decoder="d"), "rypt loop c --once"),
         (NEW, "rypt queries c --select value --format csv -o ask.csv"),
         (changed(NEW, to_ask=0, features=False), "rypt score c --pick best -o c/picks.txt"),
-        (changed(NEW, batches=[MADE]), "rypt hits publish c/batches/1 --market https://example.org"),
-        (
-            changed(NEW, batches=[replace(MADE, published=3)], market=replace(FAR, production=True)),
-            "rypt hits publish c/batches/1 --market https://example.org",
-        ),
-        (
-            changed(NEW, batches=[PUBLISHED]),
-            "rypt hits collect c/batches/1 -C c --market https://example.org",
-        ),
+        (changed(NEW, batches=[MADE]), "rypt hits publish c/batches/1"),
+        (changed(NEW, batches=[replace(MADE, published=3)], market=FAR), "rypt hits publish c/batches/1"),
+        (changed(NEW, batches=[PUBLISHED]), "rypt hits collect c/batches/1"),
         (
             changed(LABELLED, batches=[replace(PUBLISHED, over=True)]),
             "rypt tune c --metric rypt -o c/rypt.weights",
@@ -106,7 +105,7 @@ SECOND = replace(ANSWERED, name="2")
         (LABELLED, "rypt tune c --metric rypt -o c/rypt.weights"),
         (changed(LABELLED, features=False), "rypt score c --pick best -o c/picks.txt"),
         (changed(LABELLED, tuned=True), "rypt score c --pick best -o c/picks.txt"),
-        (LOOPED, "rypt hits make c -o c/batches/2 --select value --labels 40"),
+        (LOOPED, "rypt hits make c -o c/batches/2 --select value --limit 40"),
         (changed(LOOPED, to_ask=0), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (changed(LOOPED, batches=[ANSWERED, SECOND]), "rypt tune c --metric rypt -o c/weights/3.weights"),
         (
@@ -114,7 +113,7 @@ SECOND = replace(ANSWERED, name="2")
             "rypt tune c --metric rypt -o c/weights/3.weights",
         ),
         (changed(LOOPED, new=0, to_ask=0, batches=[ANSWERED]), "rypt score c --pick best -o c/picks.txt"),
-        (changed(LOOPED, weights=3), "rypt decode c"),
+        (changed(LOOPED, weights=3), "rypt loop c --once"),
         (changed(LOOPED, loop_runs=True), "rypt loop c"),
         (changed(LOOPED, loop_runs=True, market=MarketSettings()), "rypt loop c --serve"),
         (changed(LOOPED, loop_stopped="the budget is spent"), "rypt loop c -o c/best.weights"),
@@ -145,23 +144,22 @@ def check(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1 -C c")]
+    ("batch", "command"), [(MADE, "publish c/batches/1"), (PUBLISHED, "collect c/batches/1")]
 )
 def test_a_local_market_must_be_served(tmp_path, batch, command):
     local = changed(NEW, market=MarketSettings(str(tmp_path)), batches=[batch])
-    assert next_step(local).command == f"rypt hits serve {tmp_path} -C c"
+    assert next_step(local).command == "rypt hits serve c"
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        remember_url(tmp_path, open_access(tmp_path), f"http://127.0.0.1:{server.server_port}/")
+        open_access(tmp_path)
+        change_access(tmp_path, url=f"http://127.0.0.1:{server.server_port}/")
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         found = next_step(local)
         server.shutdown()
         thread.join()
-    assert found.command == f"rypt hits {command} --market {tmp_path}"
+    assert found.command == f"rypt hits {command}"
     check(found.command)
-    assert (
-        next_step(local).command == f"rypt hits serve {tmp_path} -C c"
-    )  # it was served, and is not any more
+    assert next_step(local).command == "rypt hits serve c"  # it was served, and is not any more
 
 
 @pytest.mark.parametrize(
@@ -182,10 +180,10 @@ def test_states_of_batches(batch, state):
 
 def test_people_are_invited_before_anything_is_collected(tmp_path, monkeypatch):
     monkeypatch.setattr(next_steps, "is_served", lambda folder: True)
-    local = replace(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
+    local = changed(NEW, market=MarketSettings(str(tmp_path)), batches=[replace(PUBLISHED, answered=0)])
     step = next_step(local)
-    assert step.command == f"rypt hits invite NAME --market {tmp_path}"
-    assert step.why.endswith(f"rypt hits collect c/batches/1 -C c --market {tmp_path}")
+    assert step.command == "rypt hits invite NAME --market c"
+    assert step.why.endswith("rypt hits collect c/batches/1")
 
 
 def test_what_is_left_when_the_best_were_written():

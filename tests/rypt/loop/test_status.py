@@ -104,7 +104,7 @@ def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
     (fresh / "rypt.toml").write_text("\n".join([*lines, decoder]))
     found = status(fresh)
     assert (found.texts.candidates, found.labels.before, found.texts.weights) == (0, None, "start.weights")
-    assert found.next.command == f"rypt decode {fresh}"
+    assert found.next.command == f"rypt loop {fresh} --once"
     (fresh / "rypt.toml").write_text("\n".join([*lines, decoder, '[loop]\nbudget = "5.00"\n']))
     assert status(fresh).next.command == f"rypt loop {fresh} --serve"
 
@@ -115,7 +115,7 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     rypt("hits", "make", folder, "-o", folder / "batches" / "1", "--limit", "2", "--assignments", "2", "-q")
     (made,) = status(folder).batches
     assert (made.name, made.state, made.hits, made.assignments) == ("1", "made", 2, 4)
-    assert status(folder).next.command == f"rypt hits serve {folder}/market -C {folder}"
+    assert status(folder).next.command == f"rypt hits serve {folder}"
     batch = read_batch(folder / "batches" / "1")
     with Ledger(folder / "batches" / "1" / "published.local.jsonl").opened() as ledger:
         for item in batch.items:
@@ -123,10 +123,8 @@ def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     now = int((folder / "batches" / "1" / "published.local.jsonl").stat().st_mtime)
     found = campaign_status(Campaign.open(folder), now)
     assert found.batches[0].state == "published"
-    assert (
-        found.next.command == f"rypt hits serve {folder}/market -C {folder}"
-    )  # nothing is there to collect from
-    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits expire` does
+    assert found.next.command == f"rypt hits serve {folder}"  # nothing is there to collect from
+    (folder / "batches" / "1" / EXPIRED).touch()  # as `rypt hits publish --end` does
     assert (
         campaign_status(Campaign.open(folder), now).batches[0].state == "published"
     )  # somebody may be at it
@@ -180,7 +178,7 @@ def test_a_campaign_of_comparisons_alone(tmp_path):
             ledger.add(item.id, f"hit-{item.id}")
     at_the_end = status(folder)
     assert at_the_end.compared == Compared(4, 2, 1, ["A", "B"])
-    assert at_the_end.next.command == f"rypt rank preferences {folder} --systems A,B"
+    assert at_the_end.next.command == f"rypt rank pairs {folder} --systems A,B"
     lines = status_text(at_the_end).splitlines()
     assert "compared    4 comparisons of A, B, by 2 workers, 1 of them SIMULATED" in lines
     assert "to review   4 assignments" in lines

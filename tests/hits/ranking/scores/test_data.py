@@ -46,12 +46,10 @@ def told(comparisons) -> set[tuple[str, str, str, int, str]]:
     }
 
 
-def test_comparisons_within_a_segment_and_within_a_rater() -> None:
-    scores = scores_of(ROWS)
-    made = scores.comparisons(tie=5)
-    assert told(made) == {("d 1", "a", "b", 1, ""), ("d 1", "a", "c", 1, ""), ("d 1", "b", "c", 0, "")}
-    assert len(set(made.row.tolist())) == 1  # a segment is a row
-    assert told(scores.comparisons(within="rater")) == {("d 1", "a", "b", 1, "x"), ("d 1", "b", "c", -1, "y")}
+def test_comparisons_within_a_segment() -> None:
+    pairs = scores_of(ROWS).comparisons(tie=5)
+    assert told(pairs) == {("d 1", "a", "b", 1, ""), ("d 1", "a", "c", 1, ""), ("d 1", "b", "c", 0, "")}
+    assert len(set(pairs.row.tolist())) == 1  # a segment is a row
 
 
 def test_the_tie_threshold_is_inclusive_and_free_of_rounding() -> None:

@@ -1,1 +1,0 @@
-"""The commands ``rypt tune``, ``rypt decode`` and ``rypt moses-tools``: parse, call, print."""
