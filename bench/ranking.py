@@ -20,13 +20,13 @@ import choix
 import numpy as np
 import trueskill
 
-from hits.ranking.confidence import bootstrap, ranges_of
+from hits.ranking.confidence import Confidence, bootstrap, ranges_of
 from hits.ranking.data import Comparisons, from_counts
 from hits.ranking.model import read_model
 from hits.ranking.models.bradley_terry import BradleyTerry
-from hits.ranking.models.heuristics import WinRatio, expected_wins
 from hits.ranking.models.hopkins_may import HopkinsMay
-from hits.ranking.models.trueskill import IN_ORDER, TrueSkill, make_games, play_all
+from hits.ranking.models.trueskill import GIVEN, TrueSkill, make_games, play_runs
+from hits.ranking.models.wins import WinRatio, expected_wins
 from hits.ranking.readers.files import ComparisonFiles
 
 GAMES = 25_000
@@ -74,7 +74,7 @@ def one_pass(data: Comparisons, least: Timer) -> None:
     model = TrueSkill(variant="program")
     games, skills = make_games(data, 2), model.skills(len(data))
     seeds, means, variances = np.ones(1, np.uint64), np.empty((1, 13)), np.empty((1, 13))
-    spent = least(lambda: play_all(games, skills, seeds, IN_ORDER, means, variances))
+    spent = least(lambda: play_runs(games, len(data), skills, seeds, GIVEN, means, variances))
     rate, theirs = len(data) / spent, package_rate(data)
     tell(
         "TrueSkill, one pass over 25k comparisons",
@@ -119,7 +119,7 @@ def numpy_bootstrap(data: Comparisons, samples: int) -> None:
 
 
 def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
-    spent = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1)).clusters())
+    spent = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence()).clusters())
     tell(
         "Expected Wins, 1,000 resamples of 80k comparisons",
         f"{spent:.3f} s",
@@ -131,7 +131,9 @@ def bootstraps(data: Comparisons, reading: float, least: Timer) -> None:
     numpy_bootstrap(data, 50)
     plain = 20 * (time.process_time() - start)
     tell("  the same", f"{spent:.3f} s", f"numpy loop {plain:.2f} s", plain / spent, "")
-    rows = least(lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), unit="row").clusters())
+    rows = least(
+        lambda: bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence(unit="row")).clusters()
+    )
     tell("  by rows", f"{rows:.3f} s", f"reading {reading:.3f} s", rows / reading, "")
 
 

@@ -12,11 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 from tabulate import tabulate
 
-from hits.ranking.evaluate import read_entrant
+from hits.ranking.model import read_model
 from hits.ranking.readers.files import ComparisonFiles
-from hits.ranking.simulation.distinguish import default_sizes, told_apart_curve
-from hits.ranking.simulation.likeness import likeness, success
-from hits.ranking.simulation.simulate import METHODS, SimulatedWorld, ranking_errors, simulate
+from hits.ranking.simulation import (
+    METHODS,
+    SimulatedWorld,
+    likeness,
+    ranking_errors,
+    significance_curve,
+    simulate,
+    success,
+)
 
 JUDGMENTS = (10_000, 20_000, 30_000, 40_000, 50_000)
 Rows = list[list[object]]
@@ -47,7 +53,7 @@ def koehn(world: SimulatedWorld, experiments: int, seed: int) -> Rows:
 
 
 def errors(world: SimulatedWorld, models: Sequence[str], experiments: int, seed: int) -> Rows:
-    fitted = [read_entrant(model).model for model in models]
+    fitted = [read_model(model) for model in models]
     rows: Rows = [["judgments", *models]]
     for judgments in JUDGMENTS:
         table = ranking_errors(world, fitted, judgments, experiments=experiments, seed=seed)
@@ -57,7 +63,7 @@ def errors(world: SimulatedWorld, models: Sequence[str], experiments: int, seed:
 
 def find_truth(path: str, models: Sequence[str], experiments: int, seed: int) -> Rows:
     like = likeness(ComparisonFiles((path,)).read().counts()[0])
-    fitted = [read_entrant(model).model for model in models]
+    fitted = [read_model(model) for model in models]
     rates = success(fitted, like, iterations=experiments, seed=seed)
     return [
         ["model", "true ranking"],
@@ -67,9 +73,7 @@ def find_truth(path: str, models: Sequence[str], experiments: int, seed: int) ->
 
 def curve(path: str, world: SimulatedWorld) -> Rows:
     files = ComparisonFiles((path,))
-    comparisons = files.read()
-    sizes = default_sizes(comparisons)
-    points = told_apart_curve(comparisons, sizes, files.rng(), sides=world.sides, variance=world.variance)
+    points = significance_curve(files.read(), files.rng(), sides=world.sides, variance=world.variance)
     return [
         ["comparisons", "significant", "±", "simulated"],
         *([p.comparisons, f"{p.share:.1%}", f"{p.spread:.1%}", f"{p.simulated or 0:.1%}"] for p in points),

@@ -39,6 +39,11 @@ NAMES = {list: "a list", int: "a whole number", dict: "a section", str: "a text"
 Record = TypeVar("Record")
 
 
+def _expect(condition: bool, what: str, found: object) -> None:
+    if not condition:
+        raise FormatError(f"expected {what}, found {found!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class QuizQuestion:
     """A question with its choices, one of which is right."""
@@ -48,14 +53,12 @@ class QuizQuestion:
     answer: str
 
     def __post_init__(self) -> None:
-        if not self.text.strip() or not all(choice.strip() for choice in self.choices):
-            raise FormatError("expected a text and choices in each question of the test")
-        if not 2 <= len(set(self.choices)) == len(self.choices) <= MAX_CHOICES:
-            raise FormatError(f"expected 2 to {MAX_CHOICES} different choices in the question {self.text!r}")
-        if self.answer not in self.choices:
-            raise FormatError(
-                f"expected the answer to {self.text!r} among its choices, found {self.answer!r}"
-            )
+        _expect(all(map(str.strip, (self.text, *self.choices))), "a text and choices in each question", self)
+        different = 2 <= len(set(self.choices)) == len(self.choices) <= MAX_CHOICES
+        _expect(
+            different, f"2 to {MAX_CHOICES} different choices in the question {self.text!r}", self.choices
+        )
+        _expect(self.answer in self.choices, f"the answer to {self.text!r} among its choices", self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +72,13 @@ class Quiz:
     pass_mark: int = 80
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.name.strip()) <= 150 or not 0 < len(self.description.strip()) <= 2000:
-            raise FormatError(
-                "expected a test with a name of up to 150 and a description of up to 2,000 characters"
-            )
-        if not 1 <= len(self.questions) <= MAX_QUESTIONS:
-            raise FormatError(
-                f"expected 1 to {MAX_QUESTIONS} questions in the test, found {len(self.questions)}"
-            )
-        if not 1 <= self.minutes <= 24 * 60:
-            raise FormatError(f"expected minutes between 1 and 1440 for the test, found {self.minutes}")
-        if not 1 <= self.pass_mark <= 100:
-            raise FormatError(f"expected a pass_mark between 1 and 100 percent, found {self.pass_mark}")
+        _expect(0 < len(self.name.strip()) <= 150, "a test with a name of up to 150 characters", self.name)
+        description = self.description
+        _expect(0 < len(description.strip()) <= 2000, "a description of up to 2,000 characters", description)
+        count = len(self.questions)
+        _expect(1 <= count <= MAX_QUESTIONS, f"1 to {MAX_QUESTIONS} questions in the test", count)
+        _expect(1 <= self.minutes <= 24 * 60, "minutes between 1 and 1440 for the test", self.minutes)
+        _expect(1 <= self.pass_mark <= 100, "a pass_mark between 1 and 100 percent", self.pass_mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +92,15 @@ class Qualifications:
 
     def __post_init__(self) -> None:
         for language in self.languages:
-            if not LANGUAGE.fullmatch(language):
-                raise FormatError(f"expected languages such as de or pt-BR, found {language!r}")
+            _expect(bool(LANGUAGE.fullmatch(language)), "languages such as de or pt-BR", language)
         for country in self.countries:
-            if not COUNTRY.fullmatch(country):
-                raise FormatError(
-                    f"expected countries as two capitals such as DE (ISO 3166), found {country!r}"
-                )
-        if not 0 <= self.approval_rate <= 100:
-            raise FormatError(
-                f"expected an approval_rate between 0 and 100 percent, found {self.approval_rate}"
+            _expect(
+                bool(COUNTRY.fullmatch(country)), "countries as two capitals such as DE (ISO 3166)", country
             )
-        if len(self.countries) > 30 or len(self.languages) > 7:  # requirements of a market: ten, of 30 places
-            raise FormatError("expected at most 30 countries and 7 languages")
+        rate = self.approval_rate
+        _expect(0 <= rate <= 100, "an approval_rate between 0 and 100 percent", rate)
+        sizes = len(self.countries), len(self.languages)  # requirements of a market: ten, of 30 places
+        _expect(sizes[0] <= 30 and sizes[1] <= 7, "at most 30 countries and 7 languages", sizes)
 
 
 def read_qualifications(values: Mapping[str, Any]) -> Qualifications:

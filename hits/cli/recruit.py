@@ -98,7 +98,6 @@ def recruit(
 
 
 def _offer(plan: "StudyPlan", cost: Decimal) -> str:
-    """The question before a study is made."""
     hourly = plan.reward * 60 / plan.minutes
     return (
         f"Make a study of {plural(plan.places, 'place')}, {plural(plan.hits_each, 'hit')} each, {plan.reward} for "

@@ -116,7 +116,7 @@ def find_market(
 
 def _recruiting(folder: Path, token_file: str | None) -> "Callable[[Market], Market]":
     """What adds Prolific to the local market of a folder."""
-    from hits.market.recruited import RecruitedMarket
+    from hits.market.recruit import RecruitedMarket
     from hits.server.invitations import worker_names
 
     service = open_prolific(token_file) if token_file or os.environ.get(TOKEN) else None

@@ -46,7 +46,6 @@ def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: b
 
 
 def _facts(state: "CollectionStatus") -> dict[str, Any]:
-    """The status as JSON has it."""
     facts = _record(state.numbers)
     if not facts["left_out"]:
         del facts["left_out"], facts["left_out_waiting"]
@@ -70,7 +69,6 @@ def _record(record: "DataclassInstance") -> dict[str, Any]:
 
 
 def screen(facts: Facts) -> Iterator[str]:
-    """The numbers as text; empty parts are left out."""
     for title, lines in (
         ("market", _market_lines(facts)),
         ("collected", _work_lines(facts)),

@@ -37,8 +37,6 @@ Record = Mapping[str, Any]  # a hit, an assignment, … under the protocol's nam
 
 
 class MarketError(RyptError):
-    """What a market refused, with its code."""
-
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
@@ -136,21 +134,17 @@ class Market:
         return next((kind for kind in kinds if is_type(request, kind)), None)
 
     def work(self, hit: str) -> Iterator[Assignment]:
-        """All assignments of a hit that were submitted."""
         wanted = {"HITId": hit, "AssignmentStatuses": list(STATUSES)}
         yield from map(read_assignment, self._list("list_assignments_for_hit", "Assignments", **wanted))
 
     def status(self, assignment: str) -> str:
-        """Submitted, Approved or Rejected."""
         return str(self._call("get_assignment", AssignmentId=assignment)["Assignment"]["AssignmentStatus"])
 
     def approve(self, assignment: str, feedback: str = "", *, overturn: bool = False) -> None:
-        """Accept an assignment; ``overturn`` a rejection."""
         words = {"RequesterFeedback": feedback} if feedback else {}  # the protocol wants at least a character
         self._call("approve_assignment", AssignmentId=assignment, OverrideRejection=overturn, **words)
 
     def reject(self, assignment: str, feedback: str) -> None:
-        """Refuse an assignment, with the reason."""
         self._call("reject_assignment", AssignmentId=assignment, RequesterFeedback=feedback)
 
     def bonuses(self, hits: Iterable[str]) -> Iterator[Bonus]:
@@ -183,21 +177,18 @@ class Market:
         return True
 
     def paid(self, worker: str, assignment: str) -> Decimal:
-        """All bonuses of a worker for an assignment."""
         return sum((bonus.amount for bonus in self._paid(assignment) if bonus.worker == worker), Decimal(0))
 
     def _paid(self, assignment: str) -> Iterator[Bonus]:
         yield from map(_bonus, self._list("list_bonus_payments", "BonusPayments", AssignmentId=assignment))
 
     def block(self, worker: str, reason: str) -> None:
-        """Block a worker from further hits."""
         self._call("create_worker_block", WorkerId=worker, Reason=reason)
 
     def unblock(self, worker: str) -> None:
         self._call("delete_worker_block", WorkerId=worker)
 
     def expire(self, hit: str) -> None:
-        """Expire a hit, so that nobody can begin it."""
         self._call("update_expiration_for_hit", HITId=hit, ExpireAt=0)
 
     def participants(self, batch: str) -> list[Participant]:
@@ -288,7 +279,7 @@ def whole_cents(amount: Decimal) -> Decimal:
 class MarketAddress:
     """Where a market is: the ``folder`` of a local one, or the URL of a requester ``endpoint``.
 
-    ``recruited`` adds to a local market the service that recruits for it (`hits.market.recruited`).
+    ``recruited`` adds to a local market the service that recruits for it (`hits.market.recruit`).
     """
 
     folder: Path | None = None
@@ -305,7 +296,6 @@ class MarketAddress:
         return "mturk" if self.folder is None else "local"
 
     def open(self) -> Market:
-        """A client for the market."""
         if self.folder is not None:
             access = served_access(self.folder)
             local = connect(access.url, access.access_key, access.secret_key, "local", self.folder)
@@ -328,7 +318,6 @@ def market_address(market: PathLike) -> MarketAddress:
 
 
 def market_of_campaign(campaign: Path) -> MarketAddress:
-    """The market that a campaign's settings name."""
     market = read_settings(campaign).market
     if market.endpoint is not None:
         return MarketAddress(endpoint=market.endpoint)

@@ -50,7 +50,6 @@ class MarketAccess:
 
     @property
     def base(self) -> str:
-        """The URL without a slash at its end."""
         return self.url.rstrip("/")
 
     @property
@@ -59,7 +58,6 @@ class MarketAccess:
         return f"{self.base}/dashboard?token={self.dashboard_token}" if self.url else ""
 
     def invitation_url(self, token: str) -> str:
-        """The link to send to a worker who was invited with this token."""
         return f"{self.base}/w/{token}"
 
 
@@ -82,7 +80,6 @@ def open_access(folder: PathLike) -> MarketAccess:
 
 
 def read_access(folder: PathLike) -> MarketAccess:
-    """Read the ``market.json`` of a market that was served before."""
     path = Path(folder) / ACCESS_NAME
     try:
         values = parse_json(path.read_text(encoding="utf-8"))
@@ -170,5 +167,4 @@ def came_from(copy: Path) -> str:
 
 
 def kept_batches(market: PathLike) -> list[Path]:
-    """The folders of all batches that were copied into a market's folder."""
     return sorted(path.parent for path in (Path(market) / BATCHES).glob(f"*/{BATCH_TOML}"))

@@ -69,7 +69,6 @@ def ledger_of(batch: Path, market: str) -> Ledger:
 
 
 def ledgers(batch: Path) -> list[Ledger]:
-    """The ledgers of a batch folder: one for each market it was published on."""
     return [Ledger(path) for path in sorted(batch.glob(PUBLISHED))]
 
 

@@ -77,11 +77,10 @@ class Prolific:
         self._token, self.api, self._pause = token, api.rstrip("/"), pause
 
     def cost(self, reward: Decimal, places: int) -> Decimal:
-        """What a study costs with the service's fee."""
         request = {"reward": int(reward * 100), "total_available_places": places}
         answer = self._ask("POST", "/study-cost-calculator/", request, tries=TRIES)
         with _readable(answer):
-            return (Decimal(str(answer["total_cost"])) / 100).quantize(Decimal("0.01"))
+            return (Decimal(str(_value(answer, "total_cost"))) / 100).quantize(Decimal("0.01"))
 
     def find(self, internal_name: str, *, wait: bool = False) -> Study | None:
         """The study of this name of ours, if there is one; ``wait`` looks again later, for one that is being made."""
@@ -93,7 +92,6 @@ class Prolific:
         return study
 
     def study(self, study: str) -> Study:
-        """A study as it is now."""
         return _study(self._ask("GET", f"/studies/{study}/"))
 
     def create_study(self, properties: Mapping[str, Any]) -> Study:
@@ -101,11 +99,9 @@ class Prolific:
         return _study(self._ask("POST", "/studies/", properties))
 
     def act(self, study: str, action: str) -> None:
-        """Publish or stop a study."""
         self._ask("POST", f"/studies/{study}/transition/", {"action": action})
 
     def submissions(self, study: str) -> list[Submission]:
-        """All submissions of a study."""
         return [_submission(record) for record in self._pages(f"/studies/{study}/submissions/")]
 
     def approve(self, submission: str) -> None:
@@ -122,7 +118,7 @@ class Prolific:
         request = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
         answer = self._ask("POST", "/submissions/bonus-payments/", request)
         with _readable(answer):
-            return str(answer["id"])
+            return str(_value(answer, "id"))
 
     def pay_bonus(self, payment: str) -> None:
         """Pay what was set up. The service pays again if it is asked again, so this is never repeated."""
@@ -187,6 +183,12 @@ def _readable(answer: Any) -> Iterator[None]:
         raise ProlificError(message) from None
 
 
+def _value(record: Any, name: str) -> Any:
+    if record[name] is None:
+        raise KeyError(name)
+    return record[name]
+
+
 def _detail(text: bytes) -> str:
     """What an error says of itself, in one line: of its field ``error``, or of a flat one."""
     try:
@@ -202,10 +204,10 @@ def _study(record: Any) -> Study:
     with _readable(record):
         places, taken = (int(record.get(name) or 0) for name in ("total_available_places", "places_taken"))
         name, status = str(record.get("internal_name") or ""), str(record.get("status") or "")
-        return Study(str(record["id"]), name, status, places, taken)
+        return Study(str(_value(record, "id")), name, status, places, taken)
 
 
 def _submission(record: Any) -> Submission:
     with _readable(record):
         participant, code = str(record.get("participant_id") or ""), str(record.get("study_code") or "")
-        return Submission(str(record["id"]), participant, str(record["status"]), code)
+        return Submission(str(_value(record, "id")), participant, str(_value(record, "status")), code)

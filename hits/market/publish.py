@@ -34,7 +34,6 @@ class Published:
 
     @property
     def hits(self) -> int:
-        """All hits of the batch that are on the market now."""
         return self.made + self.already
 
 
@@ -47,7 +46,6 @@ class Expired:
 
 
 def opened_batch(batch: AnyBatch) -> tuple[Batch, Path]:
-    """A batch and its folder, given by either."""
     if isinstance(batch, str | Path):
         return read_batch(batch), Path(batch)
     if batch.folder is None:

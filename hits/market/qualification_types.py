@@ -57,7 +57,6 @@ def language_type(language: str) -> Request:
 
 
 def quiz_type(test: Quiz) -> Request:
-    """The request that creates a test."""
     return {
         "Name": test.name,
         "Description": test.description,
@@ -69,38 +68,42 @@ def quiz_type(test: Quiz) -> Request:
     }
 
 
+def _tag(name: str, *inside: str) -> str:
+    return f"<{name}>{''.join(inside)}</{name}>"
+
+
 def quiz_form(test: Quiz) -> str:
-    """The QuestionForm of a test."""
-    overview = (
-        f"<Overview><Title>{escape(test.name)}</Title><Text>{escape(test.description)}</Text></Overview>"
-    )
-    questions = "".join(
-        f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><DisplayName>{n}</DisplayName>"
-        f"<IsRequired>true</IsRequired><QuestionContent><Text>{escape(question.text)}</Text></QuestionContent>"
-        "<AnswerSpecification><SelectionAnswer><StyleSuggestion>radiobutton</StyleSuggestion>"
-        f"<Selections>{''.join(_selection(place, text) for place, text in enumerate(question.choices, start=1))}"
-        "</Selections></SelectionAnswer></AnswerSpecification></Question>"
-        for n, question in enumerate(test.questions, start=1)
-    )
-    return f'<QuestionForm xmlns="{FORM_SCHEMA}">{overview}{questions}</QuestionForm>'
-
-
-def _selection(place: int, text: str) -> str:
-    return f"<Selection><SelectionIdentifier>c{place}</SelectionIdentifier><Text>{escape(text)}</Text></Selection>"
+    parts = [_tag("Overview", _tag("Title", escape(test.name)), _tag("Text", escape(test.description)))]
+    for n, question in enumerate(test.questions, start=1):
+        choices = (
+            _tag("Selection", _tag("SelectionIdentifier", f"c{place}"), _tag("Text", escape(text)))
+            for place, text in enumerate(question.choices, start=1)
+        )
+        style = _tag("StyleSuggestion", "radiobutton")
+        answer = _tag("SelectionAnswer", style, _tag("Selections", *choices))
+        parts.append(
+            _tag(
+                "Question",
+                _tag("QuestionIdentifier", f"q{n}"),
+                _tag("DisplayName", str(n)),
+                _tag("IsRequired", "true"),
+                _tag("QuestionContent", _tag("Text", escape(question.text))),
+                _tag("AnswerSpecification", answer),
+            )
+        )
+    return f'<QuestionForm xmlns="{FORM_SCHEMA}">{"".join(parts)}</QuestionForm>'
 
 
 def answer_key(test: Quiz) -> str:
     """The AnswerKey of a test: a point for each right answer, in percent."""
-    questions = "".join(
-        f"<Question><QuestionIdentifier>q{n}</QuestionIdentifier><AnswerOption>"
-        f"<SelectionIdentifier>c{question.choices.index(question.answer) + 1}</SelectionIdentifier>"
-        "<AnswerScore>1</AnswerScore></AnswerOption></Question>"
-        for n, question in enumerate(test.questions, start=1)
-    )
-    most = f"<MaximumSummedScore>{len(test.questions)}</MaximumSummedScore>"
-    mapping = f"<PercentageMapping>{most}</PercentageMapping>"
-    value = f"<QualificationValueMapping>{mapping}</QualificationValueMapping>"
-    return f'<AnswerKey xmlns="{KEY_SCHEMA}">{questions}{value}</AnswerKey>'
+    parts = []
+    for n, question in enumerate(test.questions, start=1):
+        right = _tag("SelectionIdentifier", f"c{question.choices.index(question.answer) + 1}")
+        option = _tag("AnswerOption", right, _tag("AnswerScore", "1"))
+        parts.append(_tag("Question", _tag("QuestionIdentifier", f"q{n}"), option))
+    most = _tag("MaximumSummedScore", str(len(test.questions)))
+    parts.append(_tag("QualificationValueMapping", _tag("PercentageMapping", most)))
+    return f'<AnswerKey xmlns="{KEY_SCHEMA}">{"".join(parts)}</AnswerKey>'
 
 
 def is_type(wanted: Mapping[str, Any], kind: Mapping[str, Any]) -> bool:

@@ -69,7 +69,6 @@ def _access(folder: Path) -> MarketAccess:
 
 
 def is_served(folder: Path) -> bool:
-    """Whether a server answers at the market's last URL."""
     url = market_url(folder)
     try:
         if url:

@@ -18,7 +18,6 @@ def _loader() -> Any:
 
 
 def description() -> dict[str, Any]:
-    """The operations of the service and the shapes of their requests and answers, with their limits."""
     service: dict[str, Any] = _loader().load_service_model(SERVICE, "service-2")
     return service
 

@@ -20,23 +20,38 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import RankingModel
-from hits.ranking.models.heuristics import WinRatio
 from hits.ranking.models.trueskill import TrueSkill, uniform
-from hits.ranking.names import SHAPES, UNITS
-from rypt.arrays import Floats, Ints
+from hits.ranking.models.wins import WinRatio
+from hits.ranking.names import CONFIDENCES, SCORE_CONFIDENCES, SHAPES, UNITS
+from rypt.arrays import Floats, Ints, Words
 from rypt.compiled import compiled
 from rypt.options import check_option
 from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
-Seen = Callable[[], None]
-COUNTED_SAMPLES, FITTED_SAMPLES = (
-    1000,
-    100,
-)  # resamples by default: of counts, and of models that are fitted anew
+COUNTED_SAMPLES, FITTED_SAMPLES = 1000, 100  # resamples by default: of counts, and of models fitted anew
 CHUNK = 4_000_000  # cells of counts at once
 LEVEL = 0.05
 HELD = 0.95  # the share of a system's ranks in the densest range
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How ranges are made from comparisons or from segment scores (`hits.ranking.names` lists the methods).
+
+    Without a method, models have a ``bootstrap`` and means of segment scores ``wilcoxon``. Without a unit the bootstrap
+    draws rows where comparisons come in rows, else single comparisons; of scores it draws documents. ``koehn-slides``
+    is a bootstrap as on Koehn's slides: of single comparisons, less the ranks at both ends.
+    """
+
+    method: str | None = None
+    samples: int | None = None
+    trim: int | None = None
+    unit: str | None = None
+    shape: str | None = None
+    level: float = LEVEL
+    threads: int = 1
+    after_resample: Callable[[], None] | None = None  # called after each resample that a model was fitted to
 
 
 @runtime_checkable
@@ -48,9 +63,36 @@ class Posterior(Protocol):
         ...
 
 
+def choose_ranges(confidence: Confidence, comparisons: Comparisons, model: RankingModel) -> Confidence:
+    """The same with its method, unit and shape of ranges filled in.
+
+    By default rows are drawn, with the range of WMT13's official table. What has no rows is drawn comparison by
+    comparison; so are the games that TrueSkill selects, and a posterior needs no drawing.
+    """
+    method = confidence.method or "bootstrap"
+    if method in SCORE_CONFIDENCES and method not in CONFIDENCES:
+        raise RyptError(
+            f"{method} tests segment scores, by the model mean; comparisons have {', '.join(CONFIDENCES)}"
+        )
+    check_option("confidence", method, CONFIDENCES)
+    unit, shape = confidence.unit, confidence.shape
+    if method == "koehn-slides":
+        if unit is not None or shape is not None:
+            raise RyptError(
+                "koehn-slides draws comparisons and drops the ends: leave out the unit and the range"
+            )
+        return replace(confidence, method="bootstrap", unit="comparison", shape="ends")
+    if unit is None:
+        itself = isinstance(model, Posterior) or (isinstance(model, TrueSkill) and model.order == "select")
+        unit = "comparison" if itself or not comparisons.has_rows() else "row"
+    if shape is None:
+        shape = "ends" if unit == "comparison" or confidence.trim is not None else "densest"
+    return replace(confidence, method=method, unit=unit, shape=shape)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """The best and the worst rank of each system, from 1; ``samples`` are the ranks they come from, where there are."""
+    """The best and the worst rank of each system, from 1; ``samples`` are the ranks that they come from, if any."""
 
     low: Ints
     high: Ints
@@ -73,8 +115,7 @@ def clusters(low: Ints, high: Ints) -> Ints:
     cluster_of = np.zeros(len(low), np.int64)
     number, reach = 0, 0
     for i in sorted(range(len(low)), key=lambda i: (low[i], high[i])):
-        if low[i] > reach:
-            number += 1
+        number += bool(low[i] > reach)
         reach = max(reach, int(high[i]))
         cluster_of[i] = number
     return cluster_of
@@ -92,43 +133,33 @@ def rank_bounds(scores: Floats) -> tuple[Ints, Ints]:
     return np.asarray(first, np.int64), np.asarray((others >= mine).sum(axis=-1), np.int64)
 
 
-def trim_of(samples: int) -> int:
-    """How many ranks are dropped at either end: 25 of 1,000 as Koehn has it, so 2 of 100 as Sakaguchi et al. say.
-
-    Their program drops 3 of 100, which it rounds up from 2.5.
-    """
-    return samples * 25 // 1000
-
-
 def ranges_of(scores: Floats, trim: int | None = None, shape: str = "ends") -> Ranges:
-    """Rank ranges from the scores of many samples, (samples, systems): without the ends, or the densest."""
+    """Rank ranges from the scores of many samples, (samples, systems): without the ends, or the densest.
+
+    By default 25 of 1,000 ranks are dropped at either end, as Koehn has it, so 2 of 100, as Sakaguchi et al. say.
+    (Their program drops 3 of 100: it rounds 2.5 up.) A system that shares ranks on a sample has a part of each of them.
+    """
     check_option("range", shape, SHAPES)
+    samples, n = scores.shape
+    first, last = rank_bounds(scores)
     if shape == "densest":
         if trim is not None:
             raise RyptError("trim drops ranks at either end; the densest range drops none of itself")
-        return _densest_ranges(scores)
-    samples = len(scores)
-    dropped = trim_of(samples) if trim is None else trim
-    if samples <= 2 * dropped:
-        raise RyptError(f"expected more than {2 * dropped} samples where {dropped} are dropped at either end")
-    first, last = rank_bounds(scores)
-    low = np.sort(first, axis=0)[dropped]
-    high = np.sort(last, axis=0)[samples - 1 - dropped]
+        ranks = np.arange(1, n + 1)
+        shared = (first[..., None] <= ranks) & (ranks <= last[..., None])
+        tally = (shared / shared.sum(axis=2, keepdims=True)).sum(axis=0)
+        low, high = np.array([densest(tally[i], HELD * samples) for i in range(n)], np.int64).T
+    else:
+        dropped = samples * 25 // 1000 if trim is None else trim
+        if samples <= 2 * dropped:
+            raise RyptError(
+                f"expected more than {2 * dropped} samples where {dropped} are dropped at either end"
+            )
+        low = np.sort(first, axis=0)[dropped]
+        high = np.sort(last, axis=0)[samples - 1 - dropped]
     return Ranges(low, high, (first + last) / 2, scores=scores)
 
 
-def _densest_ranges(scores: Floats) -> Ranges:
-    """Ranges as Koehn's program has them; a system that shares ranks on a sample has a part of each of them."""
-    first, last = rank_bounds(scores)
-    n = scores.shape[1]
-    each = np.arange(1, n + 1)
-    shared = (first[..., None] <= each) & (each <= last[..., None])
-    tally = (shared / shared.sum(axis=2, keepdims=True)).sum(axis=0)
-    ranges = np.array([densest(tally[i], HELD * len(scores)) for i in range(n)], np.int64)
-    return Ranges(ranges[:, 0], ranges[:, 1], (first + last) / 2, scores=scores)
-
-
-@compiled
 def densest(tally: Floats, wanted: float) -> tuple[int, int]:
     """The ranks from the most frequent one outwards, the more frequent neighbour first, until they hold enough.
 
@@ -144,24 +175,14 @@ def densest(tally: Floats, wanted: float) -> tuple[int, int]:
         right = tally[high + 1] if high < len(tally) - 1 else -1.0
         if left > right:
             low -= 1
-            held += left
         else:
             high += 1
-            held += right
+        held += max(left, right)
     return low + 1, high + 1
 
 
 def bootstrap(
-    model: RankingModel,
-    comparisons: Comparisons,
-    rng: np.random.Generator,
-    *,
-    samples: int | None = None,
-    trim: int | None = None,
-    unit: str = "comparison",
-    shape: str = "ends",
-    threads: int = 1,
-    seen: Seen | None = None,
+    model: RankingModel, comparisons: Comparisons, rng: np.random.Generator, confidence: Confidence
 ) -> Ranges:
     """Rank ranges of a model by resampling comparisons, or whole rows, with replacement.
 
@@ -169,59 +190,48 @@ def bootstrap(
     narrow; ``unit="row"`` draws rankings. A model that has a posterior draws from that instead, unless rows are to be
     drawn.
     """
-    scores = resampled_scores(model, comparisons, rng, samples=samples, unit=unit, threads=threads, seen=seen)
-    ranges = ranges_of(scores, trim, shape)
-    return replace(ranges, source="posterior") if has_posterior(model, unit) else ranges
+    ranges = ranges_of(
+        resampled_scores(model, comparisons, rng, confidence), confidence.trim, confidence.shape or "ends"
+    )
+    return replace(ranges, source="posterior") if has_posterior(model, confidence) else ranges
 
 
-def has_posterior(model: RankingModel, unit: str) -> bool:
+def has_posterior(model: RankingModel, confidence: Confidence) -> bool:
     """Whether ranges come from a posterior."""
-    return unit == "comparison" and isinstance(model, Posterior)
-
-
-def default_samples(model: RankingModel) -> int:
-    """1,000 if a resample is cheap, else 100."""
-    return COUNTED_SAMPLES if isinstance(model, WinRatio) else FITTED_SAMPLES
+    return confidence.unit != "row" and isinstance(model, Posterior)
 
 
 def resampled_scores(
-    model: RankingModel,
-    comparisons: Comparisons,
-    rng: np.random.Generator,
-    *,
-    samples: int | None = None,
-    unit: str = "comparison",
-    threads: int = 1,
-    seen: Seen | None = None,
+    model: RankingModel, comparisons: Comparisons, rng: np.random.Generator, confidence: Confidence
 ) -> Floats:
-    """The scores of resamples, (samples, systems).
+    """The scores of resamples of comparisons, or of rows, (samples, systems).
 
-    Models that must be fitted to each resample are fitted on several threads, and ``seen`` is called after each. Every
-    resample has its own generator, so the scores do not depend on the number of threads.
+    Models that must be fitted to each resample are fitted on several threads. Every resample has its own generator, so
+    the scores do not depend on the number of threads.
     """
+    unit = confidence.unit or "comparison"
     check_option("unit", unit, UNITS)
-    count = default_samples(model) if samples is None else samples
+    samples = confidence.samples or (COUNTED_SAMPLES if isinstance(model, WinRatio) else FITTED_SAMPLES)
     if isinstance(model, WinRatio):
         draw = _draw_counts if unit == "comparison" else _draw_row_counts
         step = max(1, CHUNK // len(comparisons.systems) ** 2)
-        parts = [draw(comparisons, rng, min(step, count - start)) for start in range(0, count, step)]
+        parts = [draw(comparisons, rng, min(step, samples - start)) for start in range(0, samples, step)]
         return np.concatenate([model.scores(wins, ties) for wins, ties in parts])
     if unit == "comparison" and isinstance(model, TrueSkill):
-        return model.sample_scores(comparisons, rng, count)
+        return model.sample_scores(comparisons, rng, samples)
     if unit == "comparison" and isinstance(model, Posterior):
-        return model.posterior_scores(comparisons, rng, count)
+        return model.posterior_scores(comparisons, rng, samples)
     once = replace(model, runs=1, threads=1) if isinstance(model, TrueSkill) else model
 
-    def refit(each: np.random.Generator) -> Floats:
-        drawn = _resample(comparisons, each, unit)
-        scores = once.fit(drawn, each).scores
-        if seen is not None:
-            seen()
+    def refit(own: np.random.Generator) -> Floats:
+        scores = once.fit(_resample(comparisons, own, unit), own).scores
+        if confidence.after_resample is not None:
+            confidence.after_resample()
         return scores
 
     try:
-        with ThreadPoolExecutor(threads) as pool:
-            return np.array(list(pool.map(refit, rng.spawn(count))))
+        with ThreadPoolExecutor(confidence.threads) as pool:
+            return np.array(list(pool.map(refit, rng.spawn(samples))))
     except RyptError as error:
         raise RyptError(
             f"a resample cannot be fitted, so there are no ranges by bootstrap: {error}"
@@ -237,9 +247,15 @@ def _resample(comparisons: Comparisons, rng: np.random.Generator, unit: str) -> 
     sizes = np.diff(offsets)[drawn]
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     again = comparisons.take(order[np.repeat(offsets[drawn], sizes) + within])
-    return replace(
-        again, row=np.repeat(np.arange(len(drawn), dtype=np.int32), sizes)
-    )  # one drawn twice is two rows
+    rows = np.repeat(np.arange(len(drawn), dtype=np.int32), sizes)  # one drawn twice is two rows
+    return replace(again, row=rows)
+
+
+def _by_row(comparisons: Comparisons) -> tuple[NDArray[np.intp], Ints]:
+    """The comparisons ordered by row, and where each row begins, and one more."""
+    order = np.argsort(comparisons.row, kind="stable")
+    starts = np.flatnonzero(np.diff(comparisons.row[order], prepend=-1))
+    return order, np.append(starts, len(order)).astype(np.int64)
 
 
 def _draw_counts(comparisons: Comparisons, rng: np.random.Generator, samples: int) -> tuple[Counts, Counts]:
@@ -256,13 +272,6 @@ def _draw_counts(comparisons: Comparisons, rng: np.random.Generator, samples: in
     return new_wins, new_ties
 
 
-def _by_row(comparisons: Comparisons) -> tuple[NDArray[np.intp], Ints]:
-    """The comparisons ordered by row, and where each row begins, and one more."""
-    order = np.argsort(comparisons.row, kind="stable")
-    starts = np.flatnonzero(np.diff(comparisons.row[order], prepend=-1))
-    return order, np.append(starts, len(order)).astype(np.int64)
-
-
 def _draw_row_counts(
     comparisons: Comparisons, rng: np.random.Generator, samples: int
 ) -> tuple[Counts, Counts]:
@@ -277,7 +286,7 @@ def _draw_row_counts(
 
 
 @compiled
-def _count_rows(offsets: Ints, cells: Ints, seeds: NDArray[np.uint64], counted: Ints) -> None:
+def _count_rows(offsets: Ints, cells: Ints, seeds: Words, counted: Ints) -> None:
     rows = len(offsets) - 1
     state = np.empty(1, np.uint64)
     for sample in range(len(seeds)):

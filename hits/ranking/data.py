@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rypt.arrays import Ids
+from rypt.arrays import Ids, Ints
 from rypt.text import RyptError
 
 Counts = NDArray[np.int64]  # (systems, systems)
@@ -62,6 +62,11 @@ class Comparisons:
         wins, tied = self.counts()
         i, j = np.nonzero(np.triu(wins + wins.T + tied * ties, 1))
         return i, j, np.stack([wins[j, i], tied[i, j] * ties, wins[i, j]], axis=1)
+
+    def segments_or_rows(self) -> Ints:
+        """The number of each comparison's segment; where it has no name, every row is a segment of its own."""
+        unnamed = np.array([name == "" for name in self.segments])[self.segment]
+        return np.where(unnamed, len(self.segments) + self.row.astype(np.int64), self.segment)
 
     def take(self, indices: NDArray[np.intp]) -> "Comparisons":
         """These comparisons, in this order, with repeats where an index repeats; all systems stay."""

@@ -16,7 +16,7 @@ own from all training data, with replacement, as in the paper.
 """
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from math import inf, isfinite
@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, RankingModel, carve, read_model
-from hits.ranking.models.hopkins_may import segments_or_rows
+from hits.ranking.model import RankingModel, carve, read_model
+from hits.ranking.models.trueskill import TrueSkill
 from rypt.arrays import Floats
 from rypt.options import check_option
 from rypt.text import RyptError
@@ -35,7 +35,6 @@ from rypt.text import RyptError
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
 RADII = (0.001, 0.01, 0.1, 0.3, 0.5)
 LEAST = 2000
-SHARES = (4, 5, 6, 8, 12, 20)  # of few comparisons, to test on and to learn from
 RATIOS = ("expected-wins", "bojar", "wins-ties")
 CARVED = (*RATIOS, "trueskill", "hopkins-may")
 RATIO_VARIANCE = 0.001
@@ -59,28 +58,12 @@ ENTRANTS = (
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSplit:
-    """Comparisons to learn from, to choose the radius by, and to test on; ``how`` says how they were parted."""
+    """Comparisons to learn from, to choose the radius by (None without), and to test on; ``how`` says how they were split."""
 
     train: Comparisons
-    development: Comparisons
+    development: Comparisons | None
     test: Comparisons
     how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """A model and what the table calls it."""
-
-    label: str
-    model: RankingModel
-
-    def fit(self, train: Comparisons, chosen: NDArray[np.intp], rng: np.random.Generator) -> Fitted:
-        """Learn from the chosen comparisons, or from as many that the model selects itself."""
-        from hits.ranking.models.trueskill import TrueSkill
-
-        if isinstance(self.model, TrueSkill) and self.model.order == "select":
-            return replace(self.model, games=len(chosen)).fit(train, rng)
-        return self.model.fit(train.take(chosen), rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +93,6 @@ class ModelEvaluation:
     oracle_perplexity: float
     how: str
 
-    def row(self, model: str, size: int) -> EvaluationRow:
-        """The row of a model at a size."""
-        for row in self.rows:
-            if (row.model, row.size) == (model, size):
-                return row
-        raise KeyError((model, size))
-
-    def difference(self, first: str, second: str, size: int) -> tuple[float, float]:
-        """How much more accurate the first model is, and the standard error of that over trials.
-
-        The error is that of drawing training sets; another test set would give another difference.
-        """
-        gaps = np.subtract(self.row(first, size).accuracies, self.row(second, size).accuracies)
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else inf
-        return float(gaps.mean()), error
-
     def records(self) -> list[dict[str, object]]:
         """The rows for JSON and tables; what is not finite is None."""
         return [
@@ -137,32 +104,6 @@ class ModelEvaluation:
         ]
 
 
-def read_entrant(text: str) -> Entrant:
-    """A model by its name, with options after a colon.
-
-    >>> read_entrant("bradley-terry:ties=rao-kupper,prior=1").model
-    BradleyTerry(ties='rao-kupper', prior=1.0, name='bradley-terry')
-    """
-    name, options = model_and_options(text)
-    return Entrant(text, read_model(name, options))
-
-
-def model_and_options(text: str) -> tuple[str, dict[str, str]]:
-    """What ``MODEL:NAME=VALUE,…`` says.
-
-    >>> model_and_options("trueskill:order=select,runs=1")
-    ('trueskill', {'order': 'select', 'runs': '1'})
-    """
-    name, _, rest = text.partition(":")
-    options = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise RyptError(f"expected MODEL:NAME=VALUE,…, found {text!r}")
-        options[key] = value
-    return name, options
-
-
 def split_by_segment(
     comparisons: Comparisons, least: int = LEAST, *, development: bool = True
 ) -> ComparisonSplit:
@@ -172,37 +113,24 @@ def split_by_segment(
     development set is made in the same way from what remains, and the rest is for training. Hopkins and May have none:
     without ``development`` all that remains is for training.
     """
-    place = segments_or_rows(comparisons)
-    appear = np.unique(place, return_inverse=True, return_counts=True)
-    often = appear[2][appear[1]]
-    test_bound, development_bound = _smallest_bound(often, least), 0
-    if test_bound and not development:
-        train = np.flatnonzero(often > test_bound)
-        if len(train):
-            rare, nothing = np.flatnonzero(often <= test_bound), np.zeros(0, np.intp)
-            learnt, none, tested = (comparisons.take(chosen) for chosen in (train, nothing, rare))
-            return ComparisonSplit(learnt, none, tested, f"segments:{least}|k:{test_bound}")
-        test_bound = 0
-    if test_bound:
-        development_bound = _smallest_bound(often[often > test_bound], least)
-    train = np.flatnonzero(often > development_bound)
-    if not test_bound or not development_bound or not len(train):
-        raise RyptError(
-            f"expected segments enough for a test set and a development set of {least} comparisons each and more to "
-            f"train on, found {len(comparisons)} comparisons of {len(appear[0])} segments: lower the least size, or "
-            "split by rows"
-        )
-    test = np.flatnonzero(often <= test_bound)
-    tuned = np.flatnonzero((often > test_bound) & (often <= development_bound))
-    how = f"segments:{least}|k:{test_bound}|development:{development_bound}"
-    return ComparisonSplit(comparisons.take(train), comparisons.take(tuned), comparisons.take(test), how)
-
-
-def _smallest_bound(often: NDArray[np.int64], least: int) -> int:
-    """The smallest k for which so many numbers are at most k; 0 where there is none."""
-    if len(often) < least:
-        return 0
-    return int(np.sort(often)[least - 1])
+    _, place, sizes = np.unique(comparisons.segments_or_rows(), return_inverse=True, return_counts=True)
+    often = sizes[place]  # in how many comparisons the segment of each comparison is
+    bounds, how = [0], f"segments:{least}"
+    for name in ("k", "development")[: 1 + development]:
+        rest = np.sort(often[often > bounds[-1]])
+        if len(rest) < least or not (often > rest[least - 1]).any():
+            raise RyptError(
+                f"expected enough segments to test {'and choose radii ' if development else ''}on {least} comparisons "
+                f"and to train on more, found {len(comparisons)} comparisons of {len(sizes)} segments: lower the least "
+                "size, or split by rows"
+            )
+        bounds.append(int(rest[least - 1]))
+        how += f"|{name}:{bounds[-1]}"
+    train, test = (
+        comparisons.take(np.flatnonzero(chosen)) for chosen in (often > bounds[-1], often <= bounds[1])
+    )
+    between = np.flatnonzero((often > bounds[1]) & (often <= bounds[-1]))
+    return ComparisonSplit(train, comparisons.take(between) if development else None, test, how)
 
 
 def split_by_rows(
@@ -217,26 +145,24 @@ def split_by_rows(
     rows = np.unique(comparisons.row[matching[comparisons.worker]])
     sizes = np.bincount(comparisons.row)
     drawn = rng.permutation(rows)
-    ends = np.cumsum(sizes[drawn])
-    first = int(np.searchsorted(ends, least)) + 1
-    second = (
-        int(np.searchsorted(ends, ends[first - 1] + least)) + 1 if first <= len(drawn) else len(drawn) + 1
-    )
+    ends = np.append(0, np.cumsum(sizes[drawn]))
+    first = int(np.searchsorted(ends, least))
+    second = int(np.searchsorted(ends, ends[min(first, len(drawn))] + least))
     part = np.zeros(len(sizes), np.int8)
     part[drawn[:first]], part[drawn[first:second]] = 1, 2
-    of = part[comparisons.row]
-    if second > len(drawn) or not (of == 0).any():
+    part_of = part[comparisons.row]
+    if second > len(drawn) or not (part_of == 0).any():
         raise RyptError(
             f"expected more than {2 * least} comparisons by workers {workers!r}, for a test and a development set, "
-            f"found {int(ends[-1]) if len(ends) else 0} of {len(comparisons)}: lower the least size"
+            f"found {ends[-1]} of {len(comparisons)}: lower the least size"
         )
-    train, test, development = (comparisons.take(np.flatnonzero(of == k)) for k in range(3))
+    train, test, development = (comparisons.take(np.flatnonzero(part_of == k)) for k in range(3))
     return ComparisonSplit(train, development, test, f"rows:{least}|workers:{workers}")
 
 
 def evaluate(
     split: ComparisonSplit,
-    entrants: Sequence[Entrant],
+    models: Mapping[str, RankingModel],
     rng: np.random.Generator,
     *,
     sizes: Sequence[int] = SIZES,
@@ -249,13 +175,24 @@ def evaluate(
 
     What a model gives depends on the generator, the size, the trial and its label, not on the other models.
     """
-    _check(split, entrants, sizes, trials, radii)
+    _check(split, models, sizes, trials, radii)
     seed = int(rng.integers(2**63))
     test = _counts(split.test)
-    sets = [_counts(split.development) if len(split.development) else test, test]
+    sets = [test if split.development is None else _counts(split.development), test]
 
     def run(task: tuple[int, int]) -> list[Floats]:
-        scores = [_scores(entrant, split.train, task, seed, radii, sets) for entrant in entrants]
+        chosen = np.random.default_rng([seed, *task]).choice(len(split.train), task[0], replace=False)
+        scores = []
+        for label, model in models.items():
+            own = np.random.default_rng([seed, *task, crc32(label.encode())])
+            try:
+                tables = _outcomes(model, split.train, chosen, own, radii)
+            except RyptError as error:
+                size, trial = task
+                raise RyptError(f"{label}, {size} comparisons, trial {trial + 1}: {error}") from None
+            scores.append(
+                np.array([[[perplexity_of(part, t), accuracy_of(part, t)] for part in sets] for t in tables])
+            )
         if after_trial is not None:
             after_trial()
         return scores
@@ -264,9 +201,15 @@ def evaluate(
     with ThreadPoolExecutor(threads) as pool:
         results = list(pool.map(run, tasks))
     rows = [
-        _row(entrant, size, np.stack([results[s * trials + t][e] for t in range(trials)]), radii)
-        for e, entrant in enumerate(entrants)
-        for s, size in enumerate(sizes)
+        _row(
+            label,
+            models[label].name,
+            size,
+            np.stack([trial[k] for trial in results[at : at + trials]]),
+            radii,
+        )
+        for k, label in enumerate(models)
+        for at, size in zip(range(0, len(tasks), trials), sizes, strict=True)
     ]
     how = f"{split.how}|train:{len(split.train)}|test:{len(split.test)}|trials:{trials}"
     return ModelEvaluation(tuple(rows), *oracle(split.test), how)
@@ -292,62 +235,28 @@ def evaluate_models(
     Without ``development``, as in Hopkins and May, the only one of ``radii`` is taken.
     """
     check_option("split", split, ("segments", "rows"))
-    entrants = [read_entrant(text) for text in models]
+    named = {text: read_model(text) for text in models}
+    if len(named) != len(models):
+        raise RyptError("expected every model once")
     if not development and (split != "segments" or len(radii) != 1):
         raise RyptError(
             "expected a split by segments and one radius where there is no development set to choose it by"
         )
-    needed = (2 if development else 1) * least + max(sizes, default=0)
+    needed = (1 + development) * least + max(sizes, default=0)
     if len(comparisons) < needed:
         raise RyptError(
             f"expected {needed:,} comparisons or more: {least:,} to test on"
             f"{f' and {least:,} to choose radii by' if development else ''} (--least), and up to {max(sizes):,} to "
-            f"learn from (--sizes), found {len(comparisons):,}; {_advice(comparisons, split, test_judges, development)}"
+            f"learn from (--sizes), found {len(comparisons):,}: lower --least and --sizes"
         )
-    divided = _divided(comparisons, rng, split, least, test_judges, development=development)
-    return evaluate(
-        divided,
-        entrants,
-        rng,
-        sizes=sizes,
-        trials=trials,
-        radii=radii,
-        threads=threads,
-        after_trial=after_trial,
+    divided = (
+        split_by_segment(comparisons, least, development=development)
+        if split == "segments"
+        else split_by_rows(comparisons, rng, least, test_judges)
     )
-
-
-def _divided(
-    comparisons: Comparisons,
-    rng: np.random.Generator,
-    split: str,
-    least: int,
-    test_judges: str,
-    *,
-    development: bool,
-) -> ComparisonSplit:
-    if split == "segments":
-        return split_by_segment(comparisons, least, development=development)
-    return split_by_rows(comparisons, rng, least, test_judges)
-
-
-def _advice(comparisons: Comparisons, split: str, test_judges: str, development: bool) -> str:
-    """Options by which these comparisons can be evaluated, tried out before they are suggested."""
-    ways = [split, *(["rows"] if split == "segments" and development else [])]
-    for way in ways:
-        for share in SHARES:
-            least = len(comparisons) // share
-            try:
-                rng = np.random.default_rng(0)
-                train = _divided(
-                    comparisons, rng, way, max(1, least), test_judges, development=development
-                ).train
-            except RyptError:
-                continue
-            if least and len(train) >= least:
-                sizes = ",".join(str(size) for size in SIZES if size <= least) or str(least)
-                return f"try {'--split rows ' if way != split else ''}--least {least} --sizes {sizes}"
-    return "they are too few, or of too few segments, to be split"
+    return evaluate(
+        divided, named, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
+    )
 
 
 def oracle(test: Comparisons) -> tuple[float, float]:
@@ -387,54 +296,41 @@ def _counts(comparisons: Comparisons) -> Floats:
     return np.bincount(cells, minlength=n * n * 3).reshape(n, n, 3).astype(np.float64)
 
 
-def _scores(
-    entrant: Entrant,
+def _outcomes(
+    model: RankingModel,
     train: Comparisons,
-    task: tuple[int, int],
-    seed: int,
+    chosen: NDArray[np.intp],
+    rng: np.random.Generator,
     radii: Sequence[float],
-    sets: Sequence[Floats],
-) -> Floats:
-    """Perplexity and accuracy for each radius on the development and the test set: (radii, 2 sets, 2 measures)."""
-    size, trial = task
-    chosen = np.random.default_rng([seed, size, trial]).choice(len(train), size, replace=False)
-    rng = np.random.default_rng([seed, size, trial, crc32(entrant.label.encode())])
-    try:
-        fitted = entrant.fit(train, chosen, rng)
-    except RyptError as error:
-        raise RyptError(f"{entrant.label}, {size} comparisons, trial {trial + 1}: {error}") from None
-    tables = list(_tables(entrant, fitted, radii))
-    return np.array([[[perplexity_of(part, t), accuracy_of(part, t)] for part in sets] for t in tables])
+) -> list[Floats]:
+    """Outcomes for each radius, or the model's own, learnt from the chosen comparisons or from as many of its choice."""
+    if isinstance(model, TrueSkill) and model.order == "select":
+        fitted = replace(model, games=len(chosen)).fit(train, rng)
+    else:
+        fitted = model.fit(train.take(chosen), rng)
+    if model.name in CARVED:
+        variances = fitted.variances
+        if variances is None:
+            variances = np.full(len(fitted.scores), RATIO_VARIANCE)
+        return [carve(fitted.scores, variances, radius) for radius in radii]
+    if fitted.outcomes is None:
+        raise RyptError(f"{model.name} has no probabilities of outcomes")
+    return [fitted.outcomes]
 
 
-def _tables(entrant: Entrant, fitted: Fitted, radii: Sequence[float]) -> Iterator[Floats]:
-    """Outcomes for each radius, or the model's own."""
-    if entrant.model.name not in CARVED:
-        if fitted.outcomes is None:
-            raise RyptError(f"{entrant.label} has no probabilities of outcomes")
-        yield fitted.outcomes
-        return
-    variances = fitted.variances
-    if variances is None:
-        variances = np.full(len(fitted.scores), RATIO_VARIANCE)
-    for radius in radii:
-        yield carve(fitted.scores, variances, radius)
-
-
-def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) -> EvaluationRow:
+def _row(label: str, model: str, size: int, scores: Floats, radii: Sequence[float]) -> EvaluationRow:
     """Choose the radius on the development set; ``scores`` are (trials, radii, 2 sets, 2 measures)."""
     development = scores[:, :, 0].mean(axis=0)
     by_perplexity, by_accuracy = int(development[:, 0].argmin()), int(development[:, 1].argmax())
-    perplexities = () if entrant.model.name in RATIOS else tuple(scores[:, by_perplexity, 1, 0].tolist())
+    perplexities = () if model in RATIOS else tuple(scores[:, by_perplexity, 1, 0].tolist())
     accuracies = tuple(scores[:, by_accuracy, 1, 1].tolist())
-    carved = entrant.model.name in CARVED
     return EvaluationRow(
-        entrant.label,
+        label,
         size,
         float(np.mean(perplexities)) if perplexities else None,
         float(np.mean(accuracies)),
-        radii[by_perplexity] if carved and perplexities else None,
-        radii[by_accuracy] if carved else None,
+        radii[by_perplexity] if model in CARVED and perplexities else None,
+        radii[by_accuracy] if model in CARVED else None,
         perplexities,
         accuracies,
     )
@@ -442,15 +338,13 @@ def _row(entrant: Entrant, size: int, scores: Floats, radii: Sequence[float]) ->
 
 def _check(
     split: ComparisonSplit,
-    entrants: Sequence[Entrant],
+    models: Mapping[str, RankingModel],
     sizes: Sequence[int],
     trials: int,
     radii: Sequence[float],
 ) -> None:
-    if not entrants or not sizes or not radii:
+    if not models or not sizes or not radii:
         raise RyptError("expected models, training sizes and radii to evaluate")
-    if len({entrant.label for entrant in entrants}) != len(entrants):
-        raise RyptError("expected every model once")
     if trials < 1:
         raise RyptError(f"expected one trial or more, found {trials}")
     if min(radii) <= 0:
@@ -460,5 +354,3 @@ def _check(
             raise RyptError(
                 f"expected training sizes from 1 to {len(split.train)}, the training data, found {size}"
             )
-    if not len(split.test) or (not len(split.development) and len(radii) > 1):
-        raise RyptError("expected comparisons to test on, and to choose a radius by, found none")

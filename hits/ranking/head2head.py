@@ -5,7 +5,6 @@ them, in which the column's system was better. The last line says how often a sy
 Expected Wins.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from hits.ranking.confidence import sign_tests
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import check_fit
-from hits.ranking.models.heuristics import expected_wins
+from hits.ranking.models.wins import expected_wins
 from hits.ranking.table import system_labels
 from rypt.arrays import Floats
 
@@ -48,34 +47,21 @@ def head_to_head(comparisons: Comparisons) -> HeadToHead:
 
 def as_rows(table: HeadToHead, *, marks: bool = False, level: float = 0.05) -> list[list[str]]:
     """The lines of the table: a system, its cells, and at last ``> others``; WMT's three marks if wanted."""
+    levels = LEVELS if marks else ((level, "★"),)
 
-    def star(p: float) -> str:
-        if marks:
-            return next((mark for bound, mark in LEVELS if p <= bound), "")
-        return "★" if p <= level else ""
+    def cell(i: int, j: int) -> str:
+        if i == j or np.isnan(table.shares[i, j]):
+            return "–" if i == j else ""
+        mark = next((mark for bound, mark in levels if table.tests[i, j] <= bound), "")
+        return f"{table.shares[i, j]:.2f}".removeprefix("0") + mark
 
-    rows = []
-    for i, system in enumerate(system_labels(table.systems)):
-        cells = [
-            "–"
-            if i == j
-            else ""
-            if np.isnan(share)
-            else f"{share:.2f}".removeprefix("0") + star(table.tests[i, j])
-            for j, share in enumerate(table.shares[i])
-        ]
-        rows.append([system, *cells])
+    places = range(len(table.systems))
+    rows = [[name, *(cell(i, j) for j in places)] for i, name in enumerate(system_labels(table.systems))]
     return [*rows, ["> others", *(f"{score:.2f}" for score in table.expected)]]
 
 
 def as_record(table: HeadToHead, level: float = 0.05) -> dict[str, Any]:
     """For JSON: the pairs one by one, never met ones left out."""
-    pairs: Sequence[tuple[int, int]] = [
-        (i, j)
-        for i in range(len(table.systems))
-        for j in range(len(table.systems))
-        if i != j and table.comparisons[i, j]
-    ]
     return {
         "systems": [
             {"system": system, "expected_wins": float(score)}
@@ -83,13 +69,15 @@ def as_record(table: HeadToHead, level: float = 0.05) -> dict[str, Any]:
         ],
         "pairs": [
             {
-                "system": table.systems[j],
-                "other": table.systems[i],
+                "system": better,
+                "other": other,
                 "better": float(table.shares[i, j]),
                 "comparisons": int(table.comparisons[i, j]),
                 "p": float(table.tests[i, j]),
             }
-            for i, j in pairs
+            for i, other in enumerate(table.systems)
+            for j, better in enumerate(table.systems)
+            if i != j and table.comparisons[i, j]
         ],
         "significant": table.significant(level),
     }

@@ -1,7 +1,7 @@
 """One interface for all models: options by name, fitting, scores and the probabilities of outcomes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from math import sqrt
@@ -16,8 +16,6 @@ from rypt.options import Options
 from rypt.signature import rypt_version, signature
 from rypt.tails import normal_tail
 from rypt.text import RyptError
-
-Probabilities = tuple[float, float, float]  # that the first system is worse, equal, better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +32,6 @@ class Fitted:
     outcomes: Floats | None = None  # (systems, systems, 3)
     variances: Floats | None = None  # (systems,)
     extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def probabilities(self, i: int, j: int) -> Probabilities | None:
-        """That system i is worse than system j, equal to it, better; None where the model cannot say."""
-        if self.outcomes is None:
-            return None
-        worse, equal, better = self.outcomes[i, j]
-        return float(worse), float(equal), float(better)
 
     def order(self) -> list[int]:
         """The systems from best to worst; equal scores by name, so that the order never depends on chance."""
@@ -62,35 +53,46 @@ class RankingModel(Protocol):
         ...
 
 
-def read_model(name: str, options: Mapping[str, str] | None = None) -> RankingModel:
-    """A model by its name, with options; their defaults are the paper's.
+def read_model(text: str, options: Mapping[str, str] | None = None) -> RankingModel:
+    """A model by its name, or ``NAME:OPTION=VALUE,…``; defaults of options are the paper's.
 
+    >>> read_model("bradley-terry:ties=rao-kupper,prior=1")
+    BradleyTerry(ties='rao-kupper', prior=1.0, name='bradley-terry')
     >>> read_model("no-such-model")
     Traceback (most recent call last):
         ...
     rypt.text.RyptError: expected a model expected-wins, bojar, wins-ties, trueskill, hopkins-may, irt-gaussian, irt-categorical, bradley-terry, thurstone, mfas, winning-percentage, testimonial, found 'no-such-model'
     """  # noqa: E501
-    make = _factory(name)
-    given = Options(name, options or {}, kind="model")
-    model = make(given)
-    given.done()
+    choices = model_options(text, options)
+    model = _factory(choices.name)(choices)
+    choices.done()
     return model
 
 
+def model_options(text: str, more: Mapping[str, str] | None = None) -> Options:
+    """What ``NAME:OPTION=VALUE,…`` says, and ``more`` options."""
+    name, _, rest = text.partition(":")
+    options = dict(more or {})
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise RyptError(f"expected MODEL:NAME=VALUE,…, found {text!r}")
+        options[key] = value
+    return Options(name, options, kind="model")
+
+
 def _factory(name: str) -> Callable[[Options], RankingModel]:
-    """The factory of a model, bundled or from the entry-point group."""
     if name in MODELS:
         file, _, factory = MODELS[name].partition(":")
-        return cast(
-            Callable[[Options], RankingModel], getattr(import_module(f"hits.ranking.models.{file}"), factory)
-        )
+        module = import_module(f"hits.ranking.models.{file}")
+        return cast(Callable[[Options], RankingModel], getattr(module, factory))
     for entry in entry_points(group=GROUP, name=name):
         return cast(Callable[[Options], RankingModel], entry.load())
     raise RyptError(f"expected a model {', '.join(ranking_models())}, found {name!r}")
 
 
 def sign(model: str, comparisons: Comparisons, **facts: object) -> str:
-    """The signature printed beside every ranking: model, options, how much data, version.
+    """The signature printed with every ranking: model, options, how much data, version.
 
     >>> from hits.ranking.data import comparisons_of
     >>> sign("bojar", comparisons_of([("s", "a", "b", 1, "")]), seed=1).rpartition("|")[0]
@@ -99,6 +101,11 @@ def sign(model: str, comparisons: Comparisons, **facts: object) -> str:
     return signature(
         model, **facts, systems=len(comparisons.systems), n=len(comparisons), rypt=rypt_version()
     )
+
+
+def settings(model: Any) -> dict[str, Any]:
+    """All fields of a model but its name, for its signature."""
+    return {each.name: getattr(model, each.name) for each in fields(model) if each.name != "name"}
 
 
 def check_fit(comparisons: Comparisons) -> None:

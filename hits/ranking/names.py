@@ -3,9 +3,9 @@
 from importlib.metadata import entry_points
 
 MODELS = {
-    "expected-wins": "heuristics:make_win_ratio",
-    "bojar": "heuristics:make_win_ratio",
-    "wins-ties": "heuristics:make_win_ratio",
+    "expected-wins": "wins:make_win_ratio",
+    "bojar": "wins:make_win_ratio",
+    "wins-ties": "wins:make_win_ratio",
     "trueskill": "trueskill:make_trueskill",
     "hopkins-may": "hopkins_may:make_hopkins_may",
     "irt-gaussian": "irt:make_irt_gaussian",

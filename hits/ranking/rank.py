@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from hits.ranking.confidence import has_posterior
+from hits.ranking.confidence import Confidence, choose_ranges, has_posterior
 from hits.ranking.data import Comparisons
-from hits.ranking.model import RankingModel, read_model
+from hits.ranking.model import RankingModel, model_options, read_model
+from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.names import MEAN
 from hits.ranking.output import write_output
 from hits.ranking.readers.files import ComparisonFiles, DataPart
-from hits.ranking.result import Confidence, Ranked, RankedGroup, choose_ranges, rank_systems
+from hits.ranking.result import Ranked, RankedGroup, rank_systems
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.mean import rank_by_mean, read_average
 from hits.ranking.table import as_json, as_table
-from rypt.options import Options
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError, plural
 
+DEFAULT = "expected-wins"  # of comparisons; segment scores have their mean
 SHOWN = ("cost", "nodes", "optimal_rankings", "message")  # facts of a model that are printed below its table
 
 
@@ -100,16 +101,16 @@ def rank(
 ) -> SystemTable:
     """Rank the systems in files of comparisons or segment scores, in a campaign's folder or in its database.
 
-    ``model`` is a name of `hits.ranking.names` with its ``options``; by default comparisons are ranked by TrueSkill and
-    scores by their ``mean``. Other models rank the comparisons that scores make. ``confidence`` says how rank ranges
-    are made. Language pairs are groups of their own. `ComparisonFiles` instead of paths chooses a format or a part of
-    the data, and has a random seed of its own.
+    ``model`` is a name of `hits.ranking.names` with its ``options``, or ``NAME:OPTION=VALUE,…``; by default comparisons
+    are ranked by ``expected-wins`` and scores by their ``mean``. Other models rank the comparisons that scores make.
+    ``confidence`` says how rank ranges are made. Language pairs are ranked separately. `ComparisonFiles` instead of
+    paths chooses a part of the data, and has a random seed of its own.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
     ...     _ = file.write("uedin cu 9 1 2\\n")
     ...     file.flush()
-    ...     table = rank(file.name, "expected-wins", confidence=Confidence("none"))
+    ...     table = rank(file.name, confidence=Confidence("none"))
     >>> [(system.system, round(system.score, 2), system.rank) for system in table.systems]
     [('uedin', 0.82, 1), ('cu', 0.18, 2)]
     """
@@ -117,7 +118,19 @@ def rank(
         files = paths
     else:
         files = ComparisonFiles((paths,) if isinstance(paths, str | Path) else tuple(paths), seed=seed)
+    if model is not None:
+        check_model(model, options)
     return rank_parts(files, files.parts(), model, options=options, confidence=confidence)
+
+
+def check_model(text: str, options: Mapping[str, str] | None = None) -> None:
+    """Refuse a wrong name or option, before anything is read."""
+    choices = model_options(text, options)
+    if choices.name != MEAN:
+        read_model(text, options)
+        return
+    read_average(choices)
+    choices.done()
 
 
 def rank_parts(
@@ -128,30 +141,33 @@ def rank_parts(
     options: Mapping[str, str] | None = None,
     confidence: Confidence | None = None,
 ) -> SystemTable:
-    """Rank what was read from files, each language pair apart."""
-    how = confidence or Confidence()
+    """Rank what was read from files, each language pair separately."""
+    confidence = confidence or Confidence()
     groups: list[RankedGroup] = []
     notes = _notes_of_parts(parts)
     for part in parts:
         title = part.languages if len(parts) > 1 else ""
-        name = model or (MEAN if isinstance(part.data, SegmentScores) else "trueskill")
-        if name == MEAN:
+        text = model or (MEAN if isinstance(part.data, SegmentScores) else DEFAULT)
+        choices = model_options(text, options)
+        if choices.name == MEAN:
+            average = read_average(choices)
+            choices.done()
             if isinstance(part.data, Comparisons):
                 raise RyptError(
                     f"{', '.join(part.paths)}: the model mean ranks segment scores, found comparisons"
                 )
-            given = Options(MEAN, options or {}, kind="model")
-            average = read_average(given)
-            given.done()
-            groups.append(rank_by_mean(part.data, how, files.rng(), title, average))
+            groups.append(rank_by_mean(part.data, confidence, files.rng(), title, average))
             notes += _notes_of_scores(part.data)
             continue
-        threads = {"threads": str(how.threads)} if name == "trueskill" else {}
-        made = read_model(name, threads | dict(options or {}))
+        made = read_model(text, options)
+        if isinstance(made, TrueSkill):
+            made = replace(made, threads=confidence.threads)
         comparisons = files.comparisons(part)
-        ranked = rank_systems(comparisons, made, files.rng(), how)
-        groups += [replace(group, title=title) for group in ranked]
-        notes += _notes(comparisons, made, how)
+        chosen = choose_ranges(confidence, comparisons, made)
+        groups += [
+            replace(group, title=title) for group in rank_systems(comparisons, made, files.rng(), chosen)
+        ]
+        notes += _notes(comparisons, made, chosen)
     return SystemTable(tuple(groups), files.seed, tuple(dict.fromkeys(notes)))
 
 
@@ -160,7 +176,7 @@ def _notes_of_parts(parts: Sequence[DataPart]) -> list[str]:
         return []
     pairs = ", ".join(part.languages or "unknown languages" for part in parts)
     return [
-        f"{len(parts)} language pairs ({pairs}) are ranked apart; --languages chooses one, --languages all joins them"
+        f"{len(parts)} language pairs ({pairs}) are ranked separately; --languages chooses one, --languages all joins them"
     ]
 
 
@@ -170,11 +186,10 @@ def _notes_of_scores(scores: SegmentScores) -> list[str]:
     rated = np.zeros((len(scores.systems), int(items.max()) + 1), np.int64)
     rated[scores.system, items[scores.segment]] = 1
     shared = rated @ rated.T
-    apart = int((shared[np.triu_indices(len(shared), 1)] == 0).sum())
     notes = []
-    if apart:
+    if unpaired := int((shared[np.triu_indices(len(shared), 1)] == 0).sum()):
         notes.append(
-            f"{plural(apart, 'pair')} of systems without a common segment: paired tests cannot tell such systems apart"
+            f"{plural(unpaired, 'pair')} of systems without a common segment: paired tests cannot compare them"
         )
     if repeated := int((np.bincount(items) > 1).sum()):
         notes.append(
@@ -184,7 +199,7 @@ def _notes_of_scores(scores: SegmentScores) -> list[str]:
     return notes
 
 
-def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> list[str]:
+def _notes(comparisons: Comparisons, model: RankingModel, chosen: Confidence) -> list[str]:
     """What a reader of the ranking should know of the data."""
     notes = []
     groups = comparisons.components()
@@ -195,16 +210,15 @@ def _notes(comparisons: Comparisons, model: RankingModel, how: Confidence) -> li
             "nothing says which group is better"
         )
     if len(comparisons) and not comparisons.outcome.any():
-        notes.append(f"all {len(comparisons)} comparisons are ties; nothing tells the systems apart")
-    chosen = choose_ranges(how, comparisons, model)
-    alone = (
-        chosen.method == "bootstrap" and chosen.unit == "comparison" and not has_posterior(model, chosen.unit)
-    )
-    if alone and comparisons.has_rows():
+        notes.append(f"all {len(comparisons)} comparisons are ties, so no system is better than another")
+    single = chosen.method == "bootstrap" and chosen.unit == "comparison"
+    if not single or has_posterior(model, chosen):
+        return notes
+    if comparisons.has_rows():
         notes.append(
             "ranges take the comparisons of one ranking as independent, as the papers do; --unit row does not"
         )
-    elif alone and comparisons.segments == ("",):
+    elif comparisons.segments == ("",):
         notes.append(
             "the files do not say which comparisons are of one ranking or of one segment (as counts do not): they are "
             "resampled one by one, as if they were independent, so ranges may be too narrow"

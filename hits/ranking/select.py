@@ -5,6 +5,7 @@ p̂_draw = exp(−|μ₁ − μ₂|), draw a segment. In a batch a system's vari
 been played: otherwise all matches of a batch would be the same system's.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, compared_only
-from hits.ranking.models.trueskill import Skills, TrueSkill, drawn, won
+from hits.ranking.models.trueskill import TrueSkill, drawn, won
 from rypt.tails import normal_tail
 from rypt.text import RyptError
 
@@ -51,10 +52,7 @@ def select_matches(
         raise RyptError(f"expected {players} systems or more to choose from, found {len(available)}")
     chooser = _Chooser(comparisons, available, model or TrueSkill(), rng, ask)
     matches: list[Match] = []
-    while len(matches) < count:
-        match = chooser.choose(players)
-        if match is None:
-            break
+    while len(matches) < count and (match := chooser.choose(players)) is not None:
         matches.append(match)
     return matches
 
@@ -77,7 +75,7 @@ def next_matches(
 
 
 class _Chooser:
-    """Skills as they are known, and what was asked so far."""
+    """Skills as they are known, and what was asked."""
 
     def __init__(
         self,
@@ -90,40 +88,35 @@ class _Chooser:
         self.systems = tuple(sorted(available))
         self.segments = tuple(dict.fromkeys(segment for name in self.systems for segment in available[name]))
         self.rng, self.ask = rng, ask
-        self.has = np.zeros((len(self.systems), len(self.segments)), np.bool_)
         place = {segment: i for i, segment in enumerate(self.segments)}
+        self.has = np.zeros((len(self.systems), len(self.segments)), np.bool_)
         for i, name in enumerate(self.systems):
             self.has[i, [place[segment] for segment in available[name]]] = True
-        self.asked: dict[tuple[int, int], NDArray[np.int32]] = {}
+        # how often two systems, the smaller number first, were asked about, on each segment
+        self.times: dict[tuple[int, int], NDArray[np.int32]] = defaultdict(
+            lambda: np.zeros(len(self.segments), np.int32)
+        )
         self.matches: set[tuple[tuple[int, ...], int]] = set()
         self.means = np.zeros(len(self.systems))
         self.variances = np.full(len(self.systems), model.sigma**2)
-        self.skills = self._learn(comparisons, model, place)
+        self.skills = model.skills(len(comparisons) if comparisons else 1)
+        if comparisons:
+            self._learn(compared_only(comparisons), model, place)
 
-    def _learn(self, comparisons: Comparisons | None, model: TrueSkill, place: Mapping[str, int]) -> Skills:
+    def _learn(self, comparisons: Comparisons, model: TrueSkill, place: Mapping[str, int]) -> None:
         """Take means and variances from the comparisons, and count what was asked."""
-        if comparisons is None or not len(comparisons):
-            return model.skills(1)
-        seen = compared_only(comparisons)
         number = {name: i for i, name in enumerate(self.systems)}
-        fitted = model.fit(seen, self.rng)
+        fitted = model.fit(comparisons, self.rng)
         assert fitted.variances is not None
-        for i, name in enumerate(seen.systems):
+        for name, mean, variance in zip(comparisons.systems, fitted.scores, fitted.variances, strict=True):
             if name in number:
-                self.means[number[name]], self.variances[number[name]] = fitted.scores[i], fitted.variances[i]
-        for a, b, segment in zip(seen.a.tolist(), seen.b.tolist(), seen.segment.tolist(), strict=True):
-            first, second = number.get(seen.systems[a]), number.get(seen.systems[b])
-            at = place.get(seen.segments[segment])
+                self.means[number[name]], self.variances[number[name]] = mean, variance
+        columns = (comparisons.a.tolist(), comparisons.b.tolist(), comparisons.segment.tolist())
+        for a, b, segment in zip(*columns, strict=True):
+            first, second = number.get(comparisons.systems[a]), number.get(comparisons.systems[b])
+            at = place.get(comparisons.segments[segment])
             if first is not None and second is not None and at is not None:
-                self._times(first, second)[at] += 1
-        return model.skills(len(seen))
-
-    def _times(self, first: int, second: int) -> NDArray[np.int32]:
-        """How often two systems were asked about, on each segment."""
-        key = (min(first, second), max(first, second))
-        if key not in self.asked:
-            self.asked[key] = np.zeros(len(self.segments), np.int32)
-        return self.asked[key]
+                self.times[min(first, second), max(first, second)][at] += 1
 
     def choose(self, players: int) -> Match | None:
         """The next match, which then counts as asked."""
@@ -136,47 +129,41 @@ class _Chooser:
         return None
 
     def _companies(self, first: int, players: int) -> Iterator[tuple[int, ...]]:
-        """Sets of systems around the first one: a drawn one, then, should it not do, all others by weight."""
+        """Sets of systems with the first one: a drawn one, then, should it not do, all others by weight."""
         others = [i for i in range(len(self.systems)) if i != first]
         weights = np.array([exp(-abs(self.means[first] - self.means[i])) for i in others])
         picked = self.rng.choice(len(others), players - 1, replace=False, p=weights / weights.sum())
-        drawn_first = (first, *(others[i] for i in picked))
-        yield drawn_first
+        yield (first, *(others[i] for i in picked))
         by_weight = [others[i] for i in np.argsort(-weights, kind="stable")]
         for company in combinations(by_weight, players - 1):
-            if set(company) != set(drawn_first[1:]):
-                yield (first, *company)
+            yield (first, *company)
 
     def _segment(self, chosen: Sequence[int]) -> int | None:
         """A segment that all have, on which they were asked about least."""
         shared = np.flatnonzero(self.has[list(chosen)].all(axis=0))
         if not len(shared):
             return None
-        times = sum(
-            (self._times(i, j)[shared] for i, j in combinations(chosen, 2)), np.zeros(len(shared), np.int32)
-        )
-        names = [self.systems[i] for i in chosen]
         key = tuple(sorted(chosen))
+        times = np.sum([self.times[pair][shared] for pair in combinations(key, 2)], axis=0)
+        names = [self.systems[i] for i in chosen]
         mixed = self.rng.permutation(len(shared))
         for i in mixed[np.argsort(times[mixed], kind="stable")]:
             segment = int(shared[i])
-            if (key, segment) in self.matches or (self.ask and not self.ask(names, self.segments[segment])):
-                continue
-            return segment
+            refused = self.ask is not None and not self.ask(names, self.segments[segment])
+            if (key, segment) not in self.matches and not refused:
+                return segment
         return None
 
     def _note(self, chosen: Sequence[int], segment: int) -> None:
-        self.matches.add((tuple(sorted(chosen)), segment))
-        for i, j in combinations(chosen, 2):
-            self._times(i, j)[segment] += 1
-            self._expect(i, j)
-
-    def _expect(self, i: int, j: int) -> None:
-        """Let the variances fall by what a game of the two takes away on average."""
-        c2 = 2 * self.skills.beta2 + self.variances[i] + self.variances[j]
-        t, epsilon = (self.means[i] - self.means[j]) / sqrt(c2), self.skills.epsilon / sqrt(c2)
-        better, worse = normal_tail(epsilon - t), normal_tail(epsilon + t)
-        share = better * won(t, epsilon)[1] + worse * won(-t, epsilon)[1]
-        share += (1 - better - worse) * drawn(t, epsilon)[1]
-        for k in (i, j):
-            self.variances[k] *= 1 - self.variances[k] / c2 * share
+        """The match counts as asked, and variances fall by what a game of each two takes away on average."""
+        key = tuple(sorted(chosen))
+        self.matches.add((key, segment))
+        for i, j in combinations(key, 2):
+            self.times[i, j][segment] += 1
+            c2 = 2 * self.skills.beta2 + self.variances[i] + self.variances[j]
+            t, epsilon = (self.means[i] - self.means[j]) / sqrt(c2), self.skills.epsilon / sqrt(c2)
+            better, worse = normal_tail(epsilon - t), normal_tail(epsilon + t)
+            share = better * won(t, epsilon)[1] + worse * won(-t, epsilon)[1]
+            share += (1 - better - worse) * drawn(t, epsilon)[1]
+            for k in (i, j):
+                self.variances[k] *= 1 - self.variances[k] / c2 * share

@@ -43,9 +43,8 @@ def revoke(folder: PathLike, people: Iterable[str]) -> int:
 
 
 def open_hits(folder: PathLike) -> int:
-    """How many hits of a local market can be taken now."""
     with Store(Path(folder) / STORE_NAME) as store:
-        return store.figures.count_open(int(time.time()))
+        return store.hits.count_open(int(time.time()))
 
 
 def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[str]) -> int:
@@ -57,12 +56,11 @@ def uncollected(folder: PathLike, known: Mapping[str, str], batches: Collection[
     if not path.exists():
         return 0
     with Store(path) as store:
-        states = store.figures.states(int(time.time()))
-    return sum(known.get(assignment) != status for assignment, status, batch in states if batch in batches)
+        statuses = store.work.statuses(int(time.time()))
+    return sum(known.get(assignment) != status for assignment, status, batch in statuses if batch in batches)
 
 
 def worker_names(folder: PathLike) -> dict[str, str]:
-    """The names of a local market's workers by their ids; empty where there is no market."""
     path = Path(folder) / STORE_NAME
     if not path.exists():
         return {}

@@ -47,8 +47,6 @@ RANGES = {
 
 
 class Call(NamedTuple):
-    """What an operation is given."""
-
     store: Store
     operation: str
     request: Request
@@ -95,13 +93,11 @@ def page(call: Call, member: str, fetch: Callable[..., Sequence[Record]]) -> dic
 
 
 def hit_type(call: Call) -> Request:
-    """A request with checked QualificationRequirements."""
     rules = [_requirement(call, rule) for rule in call.get("QualificationRequirements", ())]
     return {**call.request, "QualificationRequirements": rules}
 
 
 def _requirement(call: Call, rule: Record) -> Record:
-    """A requirement whose values fit its comparator and its type."""
     where, kind, comparator = "QualificationRequirements", rule["QualificationTypeId"], rule["Comparator"]
     if call.store.qualifications.find_type(kind)["QualificationTypeStatus"] != "Active":
         raise RefusedError("InvalidQualificationTypeState", f"The QualificationType {kind} is Inactive.")
@@ -123,7 +119,6 @@ def _requirement(call: Call, rule: Record) -> Record:
 
 
 def question(call: Call) -> Request:
-    """A request for a hit, with a question that can be shown."""
     if "Question" not in call.request:
         raise invalid("Question", "expected a question; layouts of the requester web site do not exist here")
     with _xml_errors("Question"):

@@ -92,7 +92,6 @@ class SafePage:
 
     @property
     def keys(self) -> list[str]:
-        """The keys that choose an answer, in order."""
         return sorted(set(KEY.findall(self.body)))
 
     def with_form(self, action: str, hidden: Mapping[str, str]) -> str:
@@ -177,7 +176,6 @@ def form_page(form: Element, send: str) -> str:
 
 
 def _content(parent: Element | None) -> str:
-    """The titles and texts of an Overview or a QuestionContent."""
     if parent is None:
         return ""
     names = {"Title": "h1" if local_name(parent) == "Overview" else "h2", "Text": "p"}
@@ -239,7 +237,6 @@ def safe_page(page: str) -> SafePage:
 
 @cache
 def cleaner() -> nh3.Cleaner:
-    """nh3 with our tags and attributes."""
     return nh3.Cleaner(
         tags=set(KEPT),
         clean_content_tags=set(DROPPED),
@@ -320,7 +317,6 @@ class _CleanPage(HTMLParser):
         self._pieces.append(self.get_starttag_text() or "")
 
     def _note(self, tag: str, attributes: Mapping[str, str | None]) -> None:
-        """Note a field of the form."""
         name, value, required = attributes.get("name"), attributes.get("value"), "required" in attributes
         kind = (attributes.get("type") or "text").lower()
         if name and tag in (*FORM_HOLDERS, "button"):

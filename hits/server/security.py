@@ -39,7 +39,6 @@ class Seals:
         return self._cookies.sign(text).decode()
 
     def unseal(self, sealed: str) -> str | None:
-        """The text that was sealed with this key, else None."""
         try:
             return self._cookies.unsign(sealed, max_age=COOKIE_LIFE).decode() or None
         except (BadSignature, UnicodeError):
@@ -50,7 +49,6 @@ class Seals:
         return self._forms.get_signature(who).decode()
 
     def form_is_ours(self, who: str, token: str) -> bool:
-        """Whether a form came with the token of this person; compared in constant time."""
         try:
             return self._forms.verify_signature(who, token)
         except UnicodeError:

@@ -58,7 +58,6 @@ class ServeOptions:
 
     @property
     def shares_link(self) -> bool:
-        """Whether any option is about the shared link."""
         return replace(self, public_url="", proxy=False, campaign=None) != ServeOptions()
 
     def shared_url(self, base: str, access: MarketAccess) -> str:

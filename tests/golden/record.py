@@ -44,7 +44,7 @@ from typing import Any
 import hits
 import mert
 import rypt
-from hits.ranking.simulation.simulate import SimulatedWorld, simulate
+from hits.ranking.simulation import SimulatedWorld, simulate
 from rypt.analysis.campaign import analyze
 from rypt.cli import main
 from rypt.ratings.mqm import read_mqm

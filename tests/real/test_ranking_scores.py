@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import hits
+from hits.ranking.confidence import Confidence
 from hits.ranking.readers.files import ComparisonFiles
-from hits.ranking.result import Confidence
 
 pytestmark = pytest.mark.real
 

@@ -49,10 +49,10 @@ def counts(folder: Path, name: str, *exclude: str) -> tuple[tuple[str, ...], Cou
 def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Path], name: str) -> None:
     systems, wins = counts(real_data("ranking"), name, *(["_ref"] if name.startswith("wmt10") else []))
     found = find_optimum(costs_mfas(wins))
-    assert (len(systems), found.cost, found.count) == LOPEZ[name]
     listed = list(found.rankings())
+    (cost,) = {costs_mfas(wins).total(ranking) for ranking in listed}
+    assert (len(systems), cost, found.count) == LOPEZ[name]
     assert len(set(listed)) == found.count
-    assert {costs_mfas(wins).total(ranking) for ranking in listed} == {found.cost}
     testimonial = find_optimum(costs_testimonial(wins))
     assert list(testimonial.rankings()) == listed  # the two costs have the same cheapest rankings
 
@@ -60,7 +60,7 @@ def test_cost_and_number_of_the_cheapest_rankings(real_data: Callable[[str], Pat
 @pytest.mark.parametrize("name", TABLE_1)
 def test_cumings_table_1(real_data: Callable[[str], Path], name: str) -> None:
     costs = costs_winning_percentage(counts(real_data("ranking"), name)[1])
-    explored = [explore(costs.units, heuristic) for heuristic in HEURISTICS]
+    explored = [explore(costs, heuristic) for heuristic in HEURISTICS]
     assert tuple(found.nodes for found in explored if found) == TABLE_1[name]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hits.ranking.model import read_model
 from hits.ranking.readers.files import ComparisonFiles
-from hits.ranking.simulation.likeness import likeness, success
+from hits.ranking.simulation import likeness, success
 
 pytestmark = pytest.mark.real
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hits.ranking.head2head import HeadToHead
     from hits.ranking.rank import SystemTable
     from hits.ranking.readers.files import ComparisonFiles
-    from hits.ranking.result import Confidence
     from hits.ranking.side_by_side import SideBySide
 
 DEFAULT = "systems"
@@ -120,8 +119,9 @@ def systems(
 
     Systems that no comparisons connect are ranked in separate groups, with a note; so are language pairs.
     """
+    from hits.ranking.confidence import Confidence
     from hits.ranking.output import check_output
-    from hits.ranking.result import Confidence
+    from hits.ranking.rank import rank as rank_files
     from hits.ranking.side_by_side import rank_side_by_side
 
     _check_style(style, as_json=as_json)
@@ -134,13 +134,13 @@ def systems(
         shape=shape,
         level=level,
         threads=threads,
-        seen=counter("resamples", quiet=quiet),
+        after_resample=counter("resamples", quiet=quiet),
     )
     table: SideBySide | SystemTable
     if len(models) > 1:
         table = rank_side_by_side(data, models, confidence=how)
     else:
-        table = _rank_by_one(data, models[0] if models else None, how)
+        table = rank_files(data, models[0] if models else None, confidence=how)
     for note in table.notes:
         talk(f"note: {note}", quiet=quiet)
     for file in outputs:
@@ -149,21 +149,6 @@ def systems(
     click.echo(
         json.dumps(table.as_dict(), ensure_ascii=False) if as_json else table.as_table(style or "text")
     )
-
-
-def _rank_by_one(data: "ComparisonFiles", model: str | None, how: "Confidence") -> "SystemTable":
-    from hits.ranking.data import Comparisons
-    from hits.ranking.evaluate import model_and_options
-    from hits.ranking.model import read_model
-    from hits.ranking.rank import rank_parts
-
-    name, options = model_and_options(model) if model else (None, {})
-    if name not in (None, MEAN):
-        read_model(name, options)  # a wrong name or option is reported before anything is read
-    parts = data.parts()
-    if name is None and all(isinstance(part.data, Comparisons) for part in parts):
-        name = "expected-wins"
-    return rank_parts(data, parts, name, options=options, confidence=how)
 
 
 @rank.command()

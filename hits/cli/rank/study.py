@@ -14,8 +14,8 @@ from rypt.signature import signature
 
 if TYPE_CHECKING:
     from hits.ranking.evaluate import ModelEvaluation
+    from hits.ranking.plan import JudgmentPlan
     from hits.ranking.readers.files import ComparisonFiles
-    from hits.ranking.simulation.plan import JudgmentPlan
 
 
 class ShareType(click.ParamType[float]):
@@ -105,7 +105,7 @@ def plan_(
 ) -> None:
     """Estimate how many judgments make a share of all pairs of systems differ significantly, and what they cost."""
     from hits.payment import MIN_WAGE, MTURK_FEES, NO_FEES
-    from hits.ranking.simulation.plan import plan
+    from hits.ranking.plan import plan
 
     planned = plan(
         systems,

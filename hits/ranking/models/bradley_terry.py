@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import Fitted, check_fit, sign
@@ -26,7 +25,6 @@ from rypt.options import Options
 from rypt.tails import normal_tail
 from rypt.text import RyptError
 
-TIES = ("davidson", "rao-kupper", "ignore")
 TINY = 1e-300
 FAR = 30.0  # no difference that data can support is as large, in units of F
 STEPS, TOLERANCE, ROUNDING = 500, 1e-11, 1e-13
@@ -58,13 +56,11 @@ class BradleyTerry:
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Scores, variances and outcomes; ``extra`` has standard errors, covariance and the tie parameter ν or η."""
         check_fit(comparisons)
-        wins, tied = comparisons.counts()
-        tied = np.zeros_like(tied) if self.ties == "ignore" else tied
-        self._check(comparisons.systems, wins, tied)
-        n = len(wins)
+        n = len(comparisons.systems)
         i, j, counts = comparisons.pairs(ties=self.ties != "ignore")
+        self._check(comparisons)
         try:
-            place, value, information = self._climb(i, j, counts, n)
+            place, information = self._climb(i, j, counts, n)
             covariance = np.linalg.inv(information)
         except np.linalg.LinAlgError:
             raise self._no_maximum() from None
@@ -75,30 +71,23 @@ class BradleyTerry:
         centre = np.eye(n) - 1 / n
         spread = centre @ covariance[:n, :n] @ centre
         scores = place[:n] - place[:n].mean()
-        gaps = scores[:, None] - scores[None, :]
+        outcomes = self._chances((scores[:, None] - scores).ravel(), place[n:])[0].reshape(n, n, 3)
         extra: dict[str, object] = {
             "standard_errors": np.sqrt(spread.diagonal()).tolist(),
             "covariance": spread.tolist(),
-            "log_likelihood": value
-            + (float((place[:n] ** 2).sum()) / (2 * self.prior**2) if self.prior else 0.0),
+            "log_likelihood": float((counts * np.log(np.maximum(outcomes[i, j], TINY))).sum()),
         }
         if len(place) > n:
-            name, tie = (
-                ("nu", float(np.exp(place[n]))) if self.ties == "davidson" else ("eta", float(place[n]))
-            )
-            error = sqrt(covariance[n, n]) * (tie if name == "nu" else 1.0)
+            tie, error = float(place[n]), sqrt(covariance[n, n])
+            if self.ties == "davidson":
+                tie, error = float(np.exp(tie)), error * float(np.exp(tie))
+            name = "nu" if self.ties == "davidson" else "eta"
             extra["tie"] = {"name": name, "value": tie, "standard_error": error}
-        return Fitted(
-            comparisons.systems,
-            scores,
-            sign(self.name, comparisons, ties=self.ties, prior=self.prior or "none"),
-            self._chances(gaps.ravel(), place[n:])[0].reshape(n, n, 3),
-            spread.diagonal().copy(),
-            extra,
-        )
+        signature = sign(self.name, comparisons, ties=self.ties, prior=self.prior or "none")
+        return Fitted(comparisons.systems, scores, signature, outcomes, spread.diagonal().copy(), extra)
 
-    def _climb(self, i: Ints, j: Ints, counts: Counts, n: int) -> tuple[Floats, float, Floats]:
-        """The scores and the tie at the top, its height, and the information there."""
+    def _climb(self, i: Ints, j: Ints, counts: Counts, n: int) -> tuple[Floats, Floats]:
+        """The scores and the tie parameter at the top, and the information there."""
         place = np.zeros(n + int(counts[:, 1].any()))
         place[n:] = 0.0 if self.ties == "davidson" else 0.5
         value, slope, information = self._objective(place, i, j, counts, n)
@@ -113,7 +102,7 @@ class BradleyTerry:
             if np.abs(place).max() > FAR:
                 break
             if length * np.abs(step).max() < TOLERANCE or length < 1e-8:
-                return place, value, information
+                return place, information
         raise self._no_maximum()
 
     def _objective(
@@ -148,15 +137,11 @@ class BradleyTerry:
         link = LINKS[self.name]
         if self.ties == "rao-kupper" and len(tie):
             (better, above), (worse, below) = link(gap - tie[0]), link(-gap - tie[0])
-            far = np.abs(gap)
-            equal = link(tie[0] - far)[0] - link(-tie[0] - far)[0]
+            equal = link(tie[0] - np.abs(gap))[0] - link(-tie[0] - np.abs(gap))[0]
             chances = np.stack([worse, equal, better], axis=1)
-            safe = np.maximum(chances, TINY)
-            return (
-                chances,
-                np.stack([-below, below - above, above], axis=1) / safe,
-                np.stack([-below, below + above, -above], axis=1) / safe,
-            )
+            by_gap = np.stack([-below, below - above, above], axis=1)
+            by_tie = np.stack([-below, below + above, -above], axis=1)
+            return chances, by_gap / np.maximum(chances, TINY), by_tie / np.maximum(chances, TINY)
         (better, density), worse = link(gap), link(-gap)[0]
         better, worse = np.maximum(better, TINY), np.maximum(worse, TINY)
         rise, fall = density / better, density / worse
@@ -169,37 +154,30 @@ class BradleyTerry:
             np.stack([-share, 1 - share, -share], axis=1),
         )
 
-    def _no_maximum(self) -> RyptError:
-        return RyptError(
-            f"{self.name}: no scores are the most likely, the likelihood grows without end (some systems never lost to "
-            "the others): set prior, for example prior=1, or leave systems out"
-        )
-
-    def _check(self, systems: tuple[str, ...], wins: Counts, tied: Counts) -> None:
+    def _check(self, comparisons: Comparisons) -> None:
         """Refuse data without a maximum, and say which systems are the reason."""
+        wins, ties = comparisons.counts()
         if not wins.any():
             raise RyptError(f"{self.name}: every comparison is a tie, so no system is better than another")
         if self.prior:
             return
-        reach = (wins + tied > 0) | np.eye(len(wins), dtype=bool)
+        reach = (wins + ties * (self.ties != "ignore") > 0) | np.eye(len(wins), dtype=bool)
         for k in range(len(wins)):
             reach |= reach[:, k : k + 1] & reach[k]
-        met = reach | reach.T
-        for k in range(len(wins)):
-            met |= met[:, k : k + 1] & met[k]
-        if not met.all():
-            raise RyptError(
-                f"{self.name}: no {'decisive ' if self.ties == 'ignore' else ''}comparison between "
-                f"{_listed(systems, met[0])} and {_listed(systems, ~met[0])}: rank each group on its own, or set prior, "
-                "for example prior=1"
-            )
         if not reach.all():
-            first = int(reach.sum(axis=0).argmin())  # reached by the fewest: by its own group alone
+            group = reach[:, reach.sum(axis=0).argmin()]  # reached by the fewest: by its own group alone
+            names = [comparisons.systems[k] for k in np.flatnonzero(group)]
+            listed = ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
             raise RyptError(
-                f"{self.name}: {_listed(systems, reach[:, first])} never lost to the others"
-                f"{'' if self.ties == 'ignore' else ' or tied with them'}, so the likelihood grows without end: set "
-                "prior, for example prior=1, or leave systems out"
+                f"{self.name}: {listed} never lost to the other systems{'' if self.ties == 'ignore' else ' or tied'}, "
+                "so the likelihood grows without end: set prior, for example prior=1, or leave systems out"
             )
+
+    def _no_maximum(self) -> RyptError:
+        return RyptError(
+            f"{self.name}: the likelihood grows without end, because some systems hardly ever lost to others: set "
+            "prior, for example prior=1, or leave systems out"
+        )
 
 
 def _by_system(values: Floats, i: Ints, j: Ints, n: int) -> Floats:
@@ -207,14 +185,8 @@ def _by_system(values: Floats, i: Ints, j: Ints, n: int) -> Floats:
     return np.asarray(np.bincount(i, values, n) - np.bincount(j, values, n), np.float64)
 
 
-def _listed(systems: tuple[str, ...], chosen: NDArray[np.bool_]) -> str:
-    names = [systems[k] for k in np.flatnonzero(chosen)]
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
 def make_bradley_terry(options: Options) -> BradleyTerry:
     """From ``ties`` (davidson for Bradley–Terry, rao-kupper for Thurstone, ignore) and ``prior``."""
     default = "rao-kupper" if options.name == "thurstone" else "davidson"
-    return BradleyTerry(
-        options.choice("ties", default, TIES), options.number("prior", 0.0, least=0.0), options.name
-    )
+    ties = options.choice("ties", default, ("davidson", "rao-kupper", "ignore"))
+    return BradleyTerry(ties, options.number("prior", 0.0, least=0.0), options.name)

@@ -19,22 +19,21 @@ from math import sqrt
 import numpy as np
 
 from hits.ranking.data import BETTER, WORSE, Comparisons
-from hits.ranking.model import Fitted, check_fit, sign
+from hits.ranking.model import Fitted, check_fit, settings, sign
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import Options
 from rypt.tails import normal_tail
 
 LEAST, MOST = 1e-3, 1e3  # of a standard deviation or radius: squares stay far from the ends of a float
-MOST_ITERATIONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class HopkinsMay:
     """The sampler and its settings; the defaults are those of Sakaguchi et al. (Hopkins and May say d = 0.4)."""
 
-    ability_deviation: float = 0.5
-    noise_deviation: float = 1.0
+    sigma_a: float = 0.5
+    sigma_obs: float = 1.0
     radius: float = 0.5
     iterations: int = 200
     burn_in: int = 50
@@ -45,40 +44,36 @@ class HopkinsMay:
         check_fit(comparisons)
         scores = self.samples(comparisons, rng).mean(axis=0)
         scores = scores - scores.mean()
-        deviation = sqrt(2 * (self.ability_deviation**2 + self.noise_deviation**2))
-        outcomes = threshold_outcomes(scores, deviation, self.radius)
-        signature = sign(
-            self.name,
-            comparisons,
-            sigma_a=self.ability_deviation,
-            sigma_obs=self.noise_deviation,
-            radius=self.radius,
-            iterations=self.iterations,
-            burn_in=self.burn_in,
-        )
-        return Fitted(
-            comparisons.systems, scores, signature, outcomes, np.full(len(scores), self.ability_deviation**2)
-        )
+        outcomes = threshold_outcomes(scores, sqrt(2 * (self.sigma_a**2 + self.sigma_obs**2)), self.radius)
+        variances = np.full(len(scores), self.sigma_a**2)
+        signature = sign(self.name, comparisons, **settings(self))
+        return Fitted(comparisons.systems, scores, signature, outcomes, variances)
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Floats:
         """The means of the systems (iterations after the burn-in, systems), by the paper's sampler."""
         i, j, counts = comparisons.pairs()
-        kept = np.zeros((self.iterations - self.burn_in, len(comparisons.systems)))
-        _sample(
-            rng, np.stack([i, j], axis=1), counts, self.ability_deviation, self.radius, self.burn_in, kept
-        )
-        return kept
+        means = np.zeros((self.iterations - self.burn_in, len(comparisons.systems)))
+        _sample(rng, np.stack([i, j], axis=1), counts, self.sigma_a, self.radius, self.burn_in, means)
+        return means
 
 
 def make_hopkins_may(options: Options) -> HopkinsMay:
-    """From ``sigma_a``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
-    iterations = options.whole("iterations", 200, least=1, most=MOST_ITERATIONS)
+    """From the options that `HopkinsMay` lists."""
+    iterations, burn_in = read_iterations(options, 200, 50, 4)
     return HopkinsMay(
-        ability_deviation=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, least=0.0, most=MOST),
+        sigma_a=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
+        sigma_obs=options.number("sigma_obs", 1.0, least=0.0, most=MOST),
         radius=options.number("radius", 0.5, least=0.0, most=MOST),
         iterations=iterations,
-        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
+        burn_in=burn_in,
+    )
+
+
+def read_iterations(options: Options, default: int, burn_in: int, part: int) -> tuple[int, int]:
+    """The iterations of a sampler and its burn-in, which is contained; by default at most 1/``part`` of them."""
+    iterations = options.whole("iterations", default, least=1, most=1_000_000)
+    return iterations, options.whole(
+        "burn_in", min(burn_in, iterations // part), least=0, most=iterations - 1
     )
 
 
@@ -95,23 +90,6 @@ def threshold_outcomes(scores: Floats, deviation: float, radius: float) -> Float
     return np.stack([worse, within, better], axis=2)
 
 
-def segments_or_rows(comparisons: Comparisons) -> Ints:
-    """A number for the segment of each comparison; where the segment has no name, every row is a segment of its own."""
-    unnamed = np.array([name == "" for name in comparisons.segments])[comparisons.segment]
-    known = len(comparisons.segments) + comparisons.row.astype(np.int64)
-    return np.where(unnamed, known, comparisons.segment)
-
-
-@compiled
-def _moved(gap: float, outcome: int, radius: float) -> float:
-    """A difference of two qualities, moved to the nearest one that the outcome allows."""
-    if outcome == BETTER:
-        return max(gap, radius)
-    if outcome == WORSE:
-        return min(gap, -radius)
-    return min(max(gap, -radius), radius)
-
-
 @compiled
 def _sample(
     rng: np.random.Generator,
@@ -120,28 +98,30 @@ def _sample(
     deviation: float,
     radius: float,
     burn_in: int,
-    kept: Floats,
+    samples: Floats,
 ) -> None:
-    """Run the sampler: ``kept`` is filled with the means after the burn-in.
+    """Run the sampler: ``samples`` is filled with the means after the burn-in.
 
     Moving q₁ and q₂ changes their difference only. Their sum is independent of it, so one draw gives the sum of all
     sums of a pair of systems, and each comparison costs one draw, not two.
     """
-    means, totals, sums = np.zeros((3, kept.shape[1]))
+    means, totals, sums = np.zeros((3, samples.shape[1]))
     for pair in range(len(pairs)):
         size = counts[pair].sum()
         totals[pairs[pair, 0]] += size
         totals[pairs[pair, 1]] += size
     gap_deviation = np.sqrt(2.0) * deviation
-    for iteration in range(burn_in + len(kept)):
+    for iteration in range(burn_in + len(samples)):
         sums[:] = 0.0
         for pair in range(len(pairs)):
             i, j = pairs[pair]
             gap, size, moved = means[i] - means[j], 0, 0.0
-            for k in range(3):
-                size += counts[pair, k]
-                for _ in range(counts[pair, k]):
-                    moved += _moved(gap + gap_deviation * rng.standard_normal(), k - 1, radius)
+            for outcome in (WORSE, 0, BETTER):
+                low = radius if outcome == BETTER else -radius if outcome != WORSE else -np.inf
+                high = -radius if outcome == WORSE else radius if outcome != BETTER else np.inf
+                size += counts[pair, outcome + 1]
+                for _ in range(counts[pair, outcome + 1]):
+                    moved += min(max(gap + gap_deviation * rng.standard_normal(), low), high)
             both = size * (means[i] + means[j]) + np.sqrt(2.0 * size) * deviation * rng.standard_normal()
             sums[i] += (both + moved) / 2
             sums[j] += (both - moved) / 2
@@ -149,4 +129,4 @@ def _sample(
             if totals[i]:
                 means[i] = sums[i] / totals[i]
         if iteration >= burn_in:
-            kept[iteration - burn_in] = means
+            samples[iteration - burn_in] = means

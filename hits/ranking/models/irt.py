@@ -1,8 +1,8 @@
 """The two item-response models of Hopkins and May (2013, section 7), by Gibbs sampling.
 
 A system has an ability. A candidate of a system for a segment is an item: its quality is drawn from the ability, once,
-whoever judges it and against whatever. A worker observes the two qualities of a comparison with noise, and states no
-preference where the observations differ by no more than the decision radius.
+for all workers and comparisons. A worker observes the two qualities of a comparison with noise, and states no preference
+where the observations differ by no more than the decision radius.
 
 | | Gaussian | categorical |
 |---|---|---|
@@ -16,11 +16,11 @@ than". Where comparisons name no segment, a row has its own items. Outcomes of n
 posterior means of μ or θ, as in the paper.
 
 The paper has 200 iterations, of which 50 are burn-in. The defaults are such that the scores of two seeds differ by less
-than a tenth of the posterior's standard deviation (measured for 300, 3,000 and 20,000
-of WMT13's French–English comparisons). For the Gaussian model 500 iterations do. A chain of the categorical model stays
-long near one of several nearly equal modes, so 16 chains of 300 iterations, of which 100 are burn-in, are pooled. They
-find differences between systems; the level of all systems together, which comparisons hardly see, is not found even so,
-and scores are taken relative to the mean of all systems.
+than a tenth of the posterior's standard deviation (measured for 300, 3,000 and 20,000 of WMT13's French–English
+comparisons). For the Gaussian model 500 iterations do. A chain of the categorical model stays long near one of several
+nearly equal modes, so 16 chains of 300 iterations, of which 100 are burn-in, are pooled. They find differences between
+systems; the level of all systems together, which comparisons hardly see, is not found even so, and scores are taken
+relative to the mean of all systems.
 
 The samplers integrate out what they can: the two observations of a comparison (only their difference matters, or only
 the outcome), μ while the items of its system are drawn, and θ altogether. A shift of all qualities, which comparisons
@@ -35,22 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, check_fit, sign
-from hits.ranking.models.hopkins_may import LEAST, MOST, MOST_ITERATIONS, segments_or_rows, threshold_outcomes
+from hits.ranking.model import Fitted, check_fit, settings, sign
+from hits.ranking.models.hopkins_may import LEAST, MOST, read_iterations, threshold_outcomes
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import Options
 
-GAUSSIAN_ITERATIONS = 500
-CHAINS, CATEGORICAL_ITERATIONS, CATEGORICAL_BURN_IN = (
-    16,
-    300,
-    100,
-)  # iterations of each chain, burn-in and all
 TINY = 1e-100  # an outcome's least probability while sampling: nothing is impossible
 SMALL = 1e-150  # the largest of an item's chances below which all are scaled up
 THIN = 2  # iterations for a draw of the posterior: on WMT's data every second correlates by 0.07, neighbours by 0.2
-FAR = 10  # the same for the categorical model, whose chains move slowly
+THIN_CHAINS = 10  # the same for the categorical model, whose chains move slowly
 
 
 class Items(NamedTuple):
@@ -68,34 +62,34 @@ class Items(NamedTuple):
 def items_of(comparisons: Comparisons) -> Items:
     """The items, one for each system and segment that occur together."""
     n, size = len(comparisons.systems), len(comparisons)
-    place = segments_or_rows(comparisons)
+    place = comparisons.segments_or_rows()
     span = int(place.max()) + 1
     system = np.concatenate([comparisons.a, comparisons.b]).astype(np.int64)
     keys, item = np.unique(system * span + np.concatenate([place, place]), return_inverse=True)
+    item = item.astype(np.int64)
     a, b = item[:size], item[size:]
     order = np.argsort(item, kind="stable")
-    starts = np.searchsorted(item[order], np.arange(len(keys) + 1))
     numbers = np.arange(size)
     return Items(
         firsts=np.searchsorted(keys // span, np.arange(n + 1)).astype(np.int64),
-        starts=starts.astype(np.int64),
-        others=np.concatenate([b, a])[order].astype(np.int64),
-        places=np.concatenate([numbers, -1 - numbers])[order].astype(np.int64),
-        a=a.astype(np.int64),
-        b=b.astype(np.int64),
+        starts=np.searchsorted(item[order], np.arange(len(keys) + 1)).astype(np.int64),
+        others=np.concatenate([b, a])[order],
+        places=np.concatenate([numbers, -1 - numbers])[order],
+        a=a,
+        b=b,
         outcome=comparisons.outcome,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class IRTGaussian:
-    """Gaussian abilities and qualities; the defaults are the paper's."""
+    """Gaussian abilities and qualities; the defaults are the paper's but for the length of the sampling."""
 
-    prior_deviation: float = 1.0
-    ability_deviation: float = 0.5
-    noise_deviation: float = 1.0
+    sigma_0: float = 1.0
+    sigma_a: float = 0.5
+    sigma_obs: float = 1.0
     radius: float = 0.4
-    iterations: int = GAUSSIAN_ITERATIONS
+    iterations: int = 500
     burn_in: int = 50
     name: str = "irt-gaussian"
 
@@ -103,32 +97,17 @@ class IRTGaussian:
         """Posterior means of μ, their posterior variances, and the outcomes for new items of systems with these μ."""
         samples = self.samples(comparisons, rng)
         scores = samples.mean(axis=0)
-        deviation = sqrt(2 * (self.ability_deviation**2 + self.noise_deviation**2))
-        signature = sign(
-            self.name,
-            comparisons,
-            sigma_0=self.prior_deviation,
-            sigma_a=self.ability_deviation,
-            sigma_obs=self.noise_deviation,
-            radius=self.radius,
-            iterations=self.iterations,
-            burn_in=self.burn_in,
-        )
-        return Fitted(
-            comparisons.systems,
-            scores,
-            signature,
-            threshold_outcomes(scores, deviation, self.radius),
-            samples.var(axis=0),
-        )
+        outcomes = threshold_outcomes(scores, sqrt(2 * (self.sigma_a**2 + self.sigma_obs**2)), self.radius)
+        signature = sign(self.name, comparisons, **settings(self))
+        return Fitted(comparisons.systems, scores, signature, outcomes, samples.var(axis=0))
 
     def samples(self, comparisons: Comparisons, rng: np.random.Generator) -> Floats:
         """Draws of μ from the posterior (iterations after the burn-in, systems)."""
         check_fit(comparisons)
-        kept = np.zeros((self.iterations - self.burn_in, len(comparisons.systems)))
-        settings = (self.prior_deviation**2, self.ability_deviation**2, 2 * self.noise_deviation**2)
-        _sample_gaussian(rng, items_of(comparisons), settings, self.radius, self.burn_in, kept)
-        return kept
+        samples = np.zeros((self.iterations - self.burn_in, len(comparisons.systems)))
+        variances = (self.sigma_0**2, self.sigma_a**2, 2 * self.sigma_obs**2)
+        _sample_gaussian(rng, items_of(comparisons), variances, self.radius, self.burn_in, samples)
+        return samples
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """Draws of μ, (samples, systems), for rank ranges."""
@@ -144,44 +123,31 @@ class IRTCategorical:
     """
 
     levels: int = 8
-    strength: float = 0.5
-    noise_deviation: float = 1.0
+    alpha: float = 0.5
+    sigma_obs: float = 1.0
     radius: int = 0
-    iterations: int = CATEGORICAL_ITERATIONS
-    burn_in: int = CATEGORICAL_BURN_IN
-    chains: int = CHAINS
+    chains: int = 16
+    iterations: int = 300
+    burn_in: int = 100
     name: str = "irt-categorical"
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Posterior mean quality, its posterior variance, and the outcomes for new items; θ itself is in ``extra``."""
-        table = outcome_table(self.levels, self.noise_deviation, self.radius)
-        kept = self.samples(comparisons, rng)
-        abilities = (kept + self.strength) / (kept.sum(axis=2, keepdims=True) + self.strength * self.levels)
+        table = outcome_table(self.levels, self.sigma_obs, self.radius)
+        samples = self.samples(comparisons, rng)
+        sizes = samples.sum(axis=2, keepdims=True) + self.alpha * self.levels
+        abilities = (samples + self.alpha) / sizes
         ability = abilities.mean(axis=0)
         quality = np.arange(1, self.levels + 1)
         means = abilities @ quality
-        size = kept[0].sum(axis=1) + self.strength * self.levels
-        within = (abilities @ quality**2 - means**2) / (
-            size + 1
-        )  # of the mean quality, given the items' qualities
-        means -= means.mean(axis=1, keepdims=True)
+        within = (abilities @ quality**2 - means**2) / (sizes[0, :, 0] + 1)  # variance, θ being unknown
         n = len(comparisons.systems)
+        means -= means.mean(axis=1, keepdims=True)
         within = within * (1 - 2 / n) + within.sum(axis=1, keepdims=True) / n**2
-        signature = sign(
-            self.name,
-            comparisons,
-            levels=self.levels,
-            alpha=self.strength,
-            sigma_obs=self.noise_deviation,
-            radius=self.radius,
-            chains=self.chains,
-            iterations=self.iterations,
-            burn_in=self.burn_in,
-        )
         return Fitted(
             comparisons.systems,
             means.mean(axis=0),
-            signature,
+            sign(self.name, comparisons, **settings(self)),
             np.einsum("il,jm,lmk->ijk", ability, ability, table),
             means.var(axis=0) + within.mean(axis=0),
             {"abilities": ability.tolist()},
@@ -193,56 +159,53 @@ class IRTCategorical:
         The draws are those of one chain after the other, without their burn-in.
         """
         check_fit(comparisons)
-        length = self.iterations - self.burn_in
-        kept = np.zeros((self.chains, length, len(comparisons.systems), self.levels), np.int64)
-        table = np.maximum(outcome_table(self.levels, self.noise_deviation, self.radius), TINY)
-        by_side = np.ascontiguousarray(
-            table.transpose(2, 1, 0)
-        )  # (outcome, quality of the other, own quality)
+        n, length = len(comparisons.systems), self.iterations - self.burn_in
+        samples = np.zeros((self.chains, length, n, self.levels), np.int64)
+        table = np.maximum(outcome_table(self.levels, self.sigma_obs, self.radius), TINY)
+        by_side = np.ascontiguousarray(table.transpose(2, 1, 0))  # (outcome, quality of the other, quality)
         items = items_of(comparisons)
-        for chain in kept:
-            _sample_categorical(rng, items, by_side, self.strength, self.burn_in, chain)
-        return kept.reshape(self.chains * length, len(comparisons.systems), self.levels)
+        for chain in samples:
+            _sample_categorical(rng, items, by_side, self.alpha, self.burn_in, chain)
+        return samples.reshape(self.chains * length, n, self.levels)
 
     def posterior_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
-        """Draws of the score, (samples, systems), as many of each chain: θ is drawn given the items' qualities."""
-        each = -(-samples // self.chains)  # draws of a chain
-        drawn = replace(self, iterations=self.burn_in + FAR * each).samples(comparisons, rng)[FAR - 1 :: FAR]
+        """Draws of the score, (samples, systems), as many of each chain: θ is drawn, conditional on the qualities."""
+        per_chain = -(-samples // self.chains)
+        longer = replace(self, iterations=self.burn_in + THIN_CHAINS * per_chain)
+        drawn = longer.samples(comparisons, rng)[THIN_CHAINS - 1 :: THIN_CHAINS]
         counts = drawn[
-            (np.arange(1, samples + 1) * len(drawn)) // samples - 1
+            np.arange(1, samples + 1) * len(drawn) // samples - 1
         ]  # a few too many, left out evenly
-        weights = rng.standard_gamma(counts + self.strength)
+        weights = rng.standard_gamma(counts + self.alpha)
         means = (weights @ np.arange(1, self.levels + 1)) / weights.sum(axis=2)
         return np.asarray(means - means.mean(axis=1, keepdims=True))
 
 
 def make_irt_gaussian(options: Options) -> IRTGaussian:
-    """From ``sigma_0``, ``sigma_a``, ``sigma_obs``, ``radius``, ``iterations`` and ``burn_in``."""
-    iterations = options.whole("iterations", GAUSSIAN_ITERATIONS, least=1, most=MOST_ITERATIONS)
+    """From the options that `IRTGaussian` lists."""
+    iterations, burn_in = read_iterations(options, 500, 50, 4)
     return IRTGaussian(
-        prior_deviation=options.number("sigma_0", 1.0, least=LEAST, most=MOST),
-        ability_deviation=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
+        sigma_0=options.number("sigma_0", 1.0, least=LEAST, most=MOST),
+        sigma_a=options.number("sigma_a", 0.5, least=LEAST, most=MOST),
+        sigma_obs=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
         radius=options.number("radius", 0.4, least=LEAST, most=MOST),
         iterations=iterations,
-        burn_in=options.whole("burn_in", min(50, iterations // 4), least=0, most=iterations - 1),
+        burn_in=burn_in,
     )
 
 
 def make_irt_categorical(options: Options) -> IRTCategorical:
-    """From ``levels``, ``alpha``, ``sigma_obs``, ``radius``, ``chains``, ``iterations`` and ``burn_in``."""
-    iterations = options.whole("iterations", CATEGORICAL_ITERATIONS, least=1, most=MOST_ITERATIONS)
+    """From the options that `IRTCategorical` lists."""
+    iterations, burn_in = read_iterations(options, 300, 100, 3)
     levels = options.whole("levels", 8, least=2, most=100)
     return IRTCategorical(
         levels=levels,
-        strength=options.number("alpha", 0.5, least=LEAST, most=MOST),
-        noise_deviation=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
+        alpha=options.number("alpha", 0.5, least=LEAST, most=MOST),
+        sigma_obs=options.number("sigma_obs", 1.0, least=LEAST, most=MOST),
         radius=options.whole("radius", 0, least=0, most=levels - 2),
+        chains=options.whole("chains", 16, least=1, most=1000),
         iterations=iterations,
-        burn_in=options.whole(
-            "burn_in", min(CATEGORICAL_BURN_IN, iterations // 3), least=0, most=iterations - 1
-        ),
-        chains=options.whole("chains", CHAINS, least=1, most=1000),
+        burn_in=burn_in,
     )
 
 
@@ -253,10 +216,9 @@ def outcome_table(levels: int, deviation: float, radius: int) -> Floats:
     [0.139, 0.22, 0.641]
     """
     quality = np.arange(levels)
-    logs = -(((quality[None, :] - quality[:, None]) / deviation) ** 2) / 2
-    observed = np.exp(logs)
-    observed /= observed.sum(axis=1, keepdims=True)  # (quality, observation)
     gap = quality[:, None] - quality[None, :]
+    observed = np.exp(-((gap / deviation) ** 2) / 2)  # (quality, observation)
+    observed /= observed.sum(axis=1, keepdims=True)
     regions = np.stack([gap < -radius, np.abs(gap) <= radius, gap > radius], axis=2).astype(np.float64)
     return np.asarray(np.einsum("ax,by,xyk->abk", observed, observed, regions))
 
@@ -306,32 +268,28 @@ def _sample_gaussian(
     variances: tuple[float, float, float],
     radius: float,
     burn_in: int,
-    kept: Floats,
+    samples: Floats,
 ) -> None:
-    """Fill ``kept`` with draws of μ; ``variances`` of μ, of an item, and of the noise in a difference."""
+    """Fill ``samples`` with draws of μ; ``variances`` of μ, of an item, and of the noise in a difference."""
     firsts, starts, others, places, a, b, outcome = items
     prior, spread, noise = variances
     systems, size = len(firsts) - 1, len(starts) - 1
-    means, quality, gaps = np.zeros(systems), np.zeros(size), np.zeros(len(a))
-    averages = np.zeros(size)
+    means, quality, averages, gaps = np.zeros(systems), np.zeros(size), np.zeros(size), np.zeros(len(a))
     deviation = np.sqrt(noise)
-    for iteration in range(burn_in + len(kept)):
+    for iteration in range(burn_in + len(samples)):
         for c in range(len(a)):
             gap = quality[a[c]] - quality[b[c]]
             low = radius if outcome[c] > 0 else (-radius if outcome[c] == 0 else -np.inf)
             high = -radius if outcome[c] < 0 else (radius if outcome[c] == 0 else np.inf)
-            gaps[c] = gap + deviation * truncated_normal(
-                rng, (low - gap) / deviation, (high - gap) / deviation
-            )
+            noisy = truncated_normal(rng, (low - gap) / deviation, (high - gap) / deviation)
+            gaps[c] = gap + deviation * noisy
         for s in range(systems):
             precision, weighted = 1.0 / prior, 0.0
             for i in range(firsts[s], firsts[s + 1]):
-                total = 0.0
+                total, degree = 0.0, starts[i + 1] - starts[i]
                 for k in range(starts[i], starts[i + 1]):
-                    total += quality[others[k]] + (
-                        gaps[places[k]] if places[k] >= 0 else -gaps[-1 - places[k]]
-                    )
-                degree = starts[i + 1] - starts[i]
+                    place = places[k]
+                    total += quality[others[k]] + (gaps[place] if place >= 0 else -gaps[-1 - place])
                 averages[i] = total / degree
                 weight = 1.0 / (spread + noise / degree)
                 precision += weight
@@ -346,39 +304,31 @@ def _sample_gaussian(
         means += shift
         quality += shift
         if iteration >= burn_in:
-            kept[iteration - burn_in] = means
+            samples[iteration - burn_in] = means
 
 
 @compiled
 def _sample_categorical(
-    rng: np.random.Generator,
-    items: Items,
-    table: Floats,
-    strength: float,
-    burn_in: int,
-    kept: NDArray[np.int64],
+    rng: np.random.Generator, items: Items, table: Floats, alpha: float, burn_in: int, samples: Ints
 ) -> None:
-    """Fill ``kept`` with how many items of each system have each quality; ``table`` of the outcomes' probabilities.
+    """Fill ``samples`` with how many items of each system have each quality; ``table`` has outcomes' probabilities.
 
     The chances of an item's qualities are products, kept within the range of floating numbers: no logarithm is needed.
     """
     firsts, starts, others, places, _, _, outcome = items
-    systems, size, levels = len(firsts) - 1, len(starts) - 1, table.shape[1]
-    counts, quality, weights = (
-        np.zeros((systems, levels), np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(levels),
-    )
+    systems, levels = len(firsts) - 1, table.shape[1]
+    counts, weights = np.zeros((systems, levels), np.int64), np.zeros(levels)
+    quality = np.zeros(len(starts) - 1, np.int64)
     for s in range(systems):
         for i in range(firsts[s], firsts[s + 1]):
             quality[i] = rng.integers(0, levels)
             counts[s, quality[i]] += 1
-    for iteration in range(burn_in + len(kept)):
+    for iteration in range(burn_in + len(samples)):
         for s in range(systems):
             for i in range(firsts[s], firsts[s + 1]):
                 counts[s, quality[i]] -= 1
                 for level in range(levels):
-                    weights[level] = strength + counts[s, level]
+                    weights[level] = alpha + counts[s, level]
                 for k in range(starts[i], starts[i + 1]):
                     side = outcome[places[k]] if places[k] >= 0 else -outcome[-1 - places[k]]
                     chances = table[side + 1, quality[others[k]]]
@@ -399,4 +349,4 @@ def _sample_categorical(
                 quality[i] = level
                 counts[s, level] += 1
         if iteration >= burn_in:
-            kept[iteration - burn_in] = counts
+            samples[iteration - burn_in] = counts

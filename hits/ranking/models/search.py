@@ -15,12 +15,13 @@ systems are left and so T(y − 1) = y (y − 1) / 2 costs:
 
 *Nodes* are the states explored before the goal; of states that promise the same cost the one that has waited longest
 comes first. Several rankings may be the cheapest, "and they can be quite different" (Cumings, section 4): they are
-counted, and each system's first and last place among them is given.
+counted, and each system's first and last place among them is given. Judgments of up to 26 systems that are too even for
+A* are searched by a table of the least cost of every set of systems (Held and Karp 1962).
 """
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from math import isfinite, log
 from typing import Any, NamedTuple
@@ -29,21 +30,17 @@ import numpy as np
 
 from hits.ranking.data import Comparisons, Counts
 from hits.ranking.model import Fitted, check_fit, sign
+from hits.ranking.models.wins import expected_wins
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
 from rypt.options import Options
 from rypt.text import RyptError
 
 HEURISTICS = ("none", "least-possible", "least-remaining")
-SIZES = (
-    1 << 13,
-    1 << 17,
-    1 << 22,
-)  # of the table of states; a search that fills one half begins anew with the next
+MOST_STATES = 1 << 21  # that A* looks at
 MOST_BITS = 62  # systems that a state holds
 DENSE = 26  # systems for which a table of all states fits: 512 MB
 MOST_OPTIMA = 50_000  # states on cheapest rankings up to which these are counted
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class PairCosts(NamedTuple):
@@ -56,7 +53,7 @@ class PairCosts(NamedTuple):
     scale: float = 1.0
     slack: int = 0
 
-    def total(self, ranking: tuple[int, ...]) -> float:
+    def total(self, ranking: Sequence[int]) -> float:
         """The cost of a ranking, best system first."""
         return float(np.triu(self.units[np.ix_(ranking, ranking)], 1).sum() / self.scale)
 
@@ -107,102 +104,80 @@ def _scale(costs: Floats) -> float:
 
 
 class Explored(NamedTuple):
-    """The least cost, the nodes explored before it was found, and states (plus 1; 0: an empty slot) with their costs."""
+    """The least cost, the nodes explored before it was found, and all states looked at with their costs."""
 
     cost: int
     nodes: int
-    keys: Ints
-    values: Ints
+    states: Ints
+    costs: Ints
 
 
-def explore(
-    units: Counts, heuristic: str = "least-remaining", *, slack: int = -1, bound: int = 1 << 62
-) -> Explored | None:
-    """A* over sets of systems; None where a table of 2²⁰ slots is too small.
+def explore(costs: PairCosts, heuristic: str = "least-remaining", bound: int = 1 << 62) -> Explored | None:
+    """A* over sets of systems; None where it would look at too many.
 
-    With ``slack`` from 0 up the search goes on beyond the goal until all states are explored that promise no more than
-    the cheapest ranking and the slack. What promises more than ``bound``, the cost of any ranking, is never looked at.
+    The search goes on beyond the goal until all states are explored that promise no more than the cheapest ranking.
+    What promises more than ``bound``, the cost of any ranking, is never looked at.
     """
-    n = len(units)
+    n = len(costs.units)
     if n > MOST_BITS:
         raise RyptError(f"expected at most {MOST_BITS} systems to search the cheapest ranking of, found {n}")
     by_size, minima = np.zeros(n + 1, np.int64), np.zeros((n, n), np.int64)
     if heuristic == "least-possible":
-        sums = np.concatenate([[0], np.cumsum(np.sort(units[~np.eye(n, dtype=bool)]))])
+        sums = np.concatenate([[0], np.cumsum(np.sort(costs.units[~np.eye(n, dtype=bool)]))])
         left = n - np.arange(n + 1)
         by_size = sums[left * (left - 1) // 2]
     elif heuristic == "least-remaining":
-        minima = np.minimum(units, units.T)
-    for size in SIZES:
-        keys, values = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        cost, nodes = _search(np.ascontiguousarray(units), by_size, minima, slack, bound, keys, values)
-        if cost >= 0:
-            return Explored(cost, nodes, keys, values)
-    return None
+        minima = np.minimum(costs.units, costs.units.T)
+    explored = Explored(
+        *_explore(np.ascontiguousarray(costs.units), by_size, minima, costs.slack, bound, MOST_STATES)
+    )
+    return None if explored.cost < 0 else explored
 
 
 @compiled
-def _slot(keys: Ints, state: Any) -> Any:
-    """The slot of a state, or the empty one where it belongs."""
-    mixed = np.uint64(state) * GOLDEN
-    slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(len(keys) - 1))
-    while keys[slot] != 0 and keys[slot] != state + 1:
-        slot = (slot + 1) & (len(keys) - 1)
-    return slot
-
-
-@compiled
-def _search(
-    costs: Counts, by_size: Ints, minima: Counts, slack: int, bound: int, keys: Ints, values: Ints
-) -> tuple[Any, Any]:
-    """Fill the table; returns the least cost (-1: the table is too small) and the nodes explored before the goal."""
+def _explore(
+    costs: Counts, by_size: Ints, minima: Counts, slack: int, bound: int, most: int
+) -> tuple[Any, Any, Ints, Ints]:
     n = len(costs)
     goal, hope = (np.int64(1) << n) - 1, np.triu(minima, 1).sum()
-    bound = np.triu(costs, 1).sum() + max(
-        slack, 0
-    )  # a ranking is known: what promises more is never explored
     rest = np.zeros(n, np.int64)
-    keys[_slot(keys, np.int64(0))] = 1
-    queue = [
-        (hope + by_size[0], 0, np.int64(0), np.int64(0), hope)
-    ]  # promised cost, when, state, cost so far, hope
+    reached = {np.int64(0): np.int64(0)}  # state → cost
+    queue = [(hope + by_size[0], 0, np.int64(0), np.int64(0), hope)]  # promise, when, state, cost, hope
     best: Any = np.int64(-1)
-    nodes, when, used = 0, 0, 1
+    nodes, when = 0, 0
     while len(queue):
         promised, _, state, cost, hope = heapq.heappop(queue)
-        if values[_slot(keys, state)] != cost:
+        if reached[state] != cost:
             continue  # a cheaper way was found
         if best >= 0 and promised > best + slack:
             break
         if state == goal:
             best = cost
-            if slack < 0:
-                break
             continue
         nodes += best < 0
-        if 2 * (used + n) > len(keys):
-            return np.int64(-1), nodes
+        if len(reached) > most:
+            best = -1
+            break
         left = 0
         for u in range(n):
             if not (state >> u) & 1:
                 rest[left] = u
                 left += 1
         for u in rest[:left]:
-            reached, then, after = cost, hope, state | (np.int64(1) << u)
+            added, then, after = cost, hope, state | (np.int64(1) << u)
             for v in rest[:left]:
-                reached += costs[u, v]
+                added += costs[u, v]
                 then -= minima[u, v]
-            promised = reached + then + by_size[n - left + 1]
-            if promised > bound + max(slack, 0):
+            promised = added + then + by_size[n - left + 1]
+            if promised > bound + slack or added >= reached.get(after, added + 1):
                 continue
-            slot = _slot(keys, after)
-            if keys[slot] != 0 and reached >= values[slot]:
-                continue
-            used += keys[slot] == 0
-            keys[slot], values[slot] = after + 1, reached
+            reached[after] = added
             when += 1
-            heapq.heappush(queue, (promised, when, after, reached, then))
-    return best, nodes
+            heapq.heappush(queue, (promised, when, after, added, then))
+    states, least = np.zeros(len(reached), np.int64), np.zeros(len(reached), np.int64)
+    for i, (state, cost) in enumerate(reached.items()):
+        states[i], least[i] = state, cost
+    return best, nodes, states, least
 
 
 @compiled
@@ -234,17 +209,15 @@ def _fill(costs: Counts, values: Ints) -> None:
 class Optimum:
     """The cheapest rankings of all systems.
 
-    ``steps`` says for each set of systems ranked first, a bit mask, which may come next; ``low`` and ``high`` are the
-    first and the last place of each system. ``count`` is None, and any place possible, where these sets are too many.
+    ``nodes`` were explored before the first was found; None where a table of all states was filled. ``steps`` says for
+    each set of systems ranked first, a bit mask, which may come next; ``low`` and ``high`` are the first and the last
+    place of each system. ``count`` is None, and any place possible, where these sets are too many.
     """
 
-    cost: float
-    nodes: (
-        int | None
-    )  # explored before the first ranking was found; None where a table of all states was filled
+    nodes: int | None
     count: int | None
-    low: tuple[int, ...]
-    high: tuple[int, ...]
+    low: list[int]
+    high: list[int]
     steps: dict[int, list[int]]
 
     def rankings(self) -> Iterator[tuple[int, ...]]:
@@ -260,34 +233,30 @@ class Optimum:
 
 def find_optimum(costs: PairCosts, prefer: Sequence[int] | None = None) -> Optimum:
     """The cheapest rankings, by A* or, where judgments are too even for that, by a table of all sets of systems."""
-    units, slack, n = costs.units, costs.slack, len(costs.units)
+    units, n = costs.units, len(costs.units)
     order = list(range(n)) if prefer is None else list(prefer)
-    excess = units - np.minimum(units, units.T)
     least: Callable[[int], int | None]
-    explored = explore(units, slack=slack, bound=int(np.triu(units[np.ix_(order, order)], 1).sum()))
+    explored = explore(costs, bound=int(np.triu(units[np.ix_(order, order)], 1).sum()))
     if explored is not None:
-        cheap = np.flatnonzero((explored.keys > 0) & (explored.values <= explored.cost + slack))
-        found = zip((explored.keys[cheap] - 1).tolist(), explored.values[cheap].tolist(), strict=True)
-        units, least = costs.units, dict(found).get
+        cheap = explored.costs <= explored.cost + costs.slack
+        least = dict(zip(explored.states[cheap].tolist(), explored.costs[cheap].tolist(), strict=True)).get
     elif n <= DENSE:
-        values = np.zeros(1 << n, np.int64)
-        _fill(np.ascontiguousarray(excess), values)
-        units, least = excess, values.item
+        units, values = units - np.minimum(units, units.T), np.zeros(1 << n, np.int64)
+        _fill(np.ascontiguousarray(units), values)
+        least = values.item
     else:
         raise RyptError(f"the judgments of {n} systems are too even to search their cheapest ranking exactly")
-    steps, countable = _walk(units, slack, least, order)
-    low, high, count = [1] * n, [n] * n, None
-    if countable:
-        ways, low, high = {(1 << n) - 1: 1}, [n] * n, [1] * n
-        for state, following in steps.items():  # sets of more systems come first
-            ways[state] = sum(ways[state | 1 << u] for u in following)
-            for u in following:
-                place = state.bit_count() + 1
-                low[u], high[u] = min(low[u], place), max(high[u], place)
-        count = ways[0]
+    steps, countable = _walk(units, costs.slack, least, order)
     nodes = explored.nodes if explored else None
-    optimum = Optimum(0.0, nodes, count, tuple(low), tuple(high), steps)
-    return replace(optimum, cost=costs.total(next(optimum.rankings())))
+    if not countable:
+        return Optimum(nodes, None, [1] * n, [n] * n, steps)
+    ways, low, high = {(1 << n) - 1: 1}, [n] * n, [1] * n
+    for state, following in steps.items():  # sets of more systems come first
+        ways[state] = sum(ways[state | 1 << u] for u in following)
+        place = state.bit_count() + 1
+        for u in following:
+            low[u], high[u] = min(low[u], place), max(high[u], place)
+    return Optimum(nodes, ways[0], low, high, steps)
 
 
 def _walk(
@@ -315,67 +284,67 @@ def _walk(
     return steps, countable
 
 
-def preference(systems: tuple[str, ...], wins: Counts) -> tuple[int, ...]:
-    """Systems by Expected Wins, then by name: which of several cheapest rankings to give."""
-    met = wins + wins.T
-    shares = np.divide(wins, met, out=np.zeros(wins.shape), where=met > 0).sum(axis=1)
-    return tuple(sorted(range(len(systems)), key=lambda i: (-round(float(shares[i]), 12), systems[i])))
-
-
 @dataclass(frozen=True, slots=True)
 class SearchModel:
     """Ranks by the cheapest ranking; a system's score is the number of systems ranked below it.
 
-    ``extra`` has the cost, the nodes that A* explores, the number of cheapest rankings and every system's first and last
-    place among them, and with ``most`` above 0 up to so many of these rankings.
+    ``never`` and ``prior`` are those of the costs. ``extra`` has the cost, the nodes that A* explores, the number of
+    cheapest rankings and every system's first and last place among them, and up to ``list`` of these rankings.
     """
 
     name: str
-    costs: Callable[[Counts], PairCosts]
-    facts: tuple[tuple[str, object], ...] = ()
     heuristic: str = "least-remaining"
-    most: int = 0
+    list: int = 0
+    never: float = 10.0
+    prior: float = 0.75
+
+    def costs(self, wins: Counts) -> PairCosts:
+        """What each order of two systems costs."""
+        if self.name == "winning-percentage":
+            return costs_winning_percentage(wins, self.never)
+        return costs_mfas(wins) if self.name == "mfas" else costs_testimonial(wins, self.prior)
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Find the cheapest ranking; nothing here is random."""
+        """Of several cheapest rankings, the systems with more Expected Wins first, then by name; nothing is random."""
         check_fit(comparisons)
         systems, wins = comparisons.systems, comparisons.counts()[0]
         if not wins.any():
             raise RyptError("expected comparisons that one system won, found only ties")
         costs = self.costs(wins)
-        optimum = find_optimum(costs, preference(systems, wins))
+        shares = np.round(expected_wins(wins, unseen="zero"), 12)
+        optimum = find_optimum(costs, sorted(range(len(systems)), key=lambda i: (-shares[i], systems[i])))
         ranking, nodes = next(optimum.rankings()), optimum.nodes
         if self.heuristic != "least-remaining":
-            explored = explore(costs.units, self.heuristic)
+            explored = explore(costs, self.heuristic)
             nodes = explored.nodes if explored else None
-        places = zip(optimum.low, optimum.high, strict=True)
+        cost = costs.total(ranking)
         extra: dict[str, Any] = {
-            "cost": round(optimum.cost) if self.name == "mfas" else optimum.cost,
+            "cost": round(cost) if self.name == "mfas" else cost,
             "nodes": nodes,
             "optimal_rankings": optimum.count,
-            "optimal_places": dict(zip(systems, map(list, places), strict=True)),
+            "optimal_places": {
+                name: [low, high] for name, low, high in zip(systems, optimum.low, optimum.high, strict=True)
+            },
         }
-        if self.most:
-            listed = [[systems[i] for i in each] for each in islice(optimum.rankings(), self.most)]
-            extra["rankings"] = listed
-            if optimum.count is None or len(listed) < optimum.count:
+        if self.list:
+            rankings = [[systems[i] for i in each] for each in islice(optimum.rankings(), self.list)]
+            extra["rankings"] = rankings
+            if optimum.count is None or len(rankings) < optimum.count:
                 count = "too many to count" if optimum.count is None else f"{optimum.count:,}"
-                extra["message"] = f"{len(listed):,} of the optimal rankings listed, all: {count}"
+                extra["message"] = f"{len(rankings):,} of the optimal rankings listed, all: {count}"
         scores = np.zeros(len(systems))
-        scores[list(ranking)] = np.arange(len(systems))[::-1]
-        return Fitted(systems, scores, sign(self.name, comparisons, **dict(self.facts)), extra=extra)
+        scores[[*ranking]] = np.arange(len(systems))[::-1]
+        option = {"winning-percentage": {"never": self.never}, "testimonial": {"prior": self.prior}}
+        return Fitted(systems, scores, sign(self.name, comparisons, **option.get(self.name, {})), extra=extra)
 
 
 def make_search(options: Options) -> SearchModel:
     """Any of the three costs, with ``heuristic``, ``list`` and ``never`` or ``prior``."""
-    facts: dict[str, object] = {}
-    costs: Callable[[Counts], PairCosts] = costs_mfas
+    never, prior = 10.0, 0.75
     if options.name == "winning-percentage":
-        never = options.positive("never", 10.0)
-        facts, costs = {"never": never}, lambda wins: costs_winning_percentage(wins, never)
+        never = options.positive("never", never)
     elif options.name == "testimonial":
-        prior = options.number("prior", 0.75, least=0.5, most=1.0)
-        facts, costs = {"prior": prior}, lambda wins: costs_testimonial(wins, prior)
+        prior = options.number("prior", prior, least=0.5, most=1.0)
     heuristic = options.choice("heuristic", "least-remaining", HEURISTICS)
     most = options.whole("list", 0, most=1_000_000)
-    return SearchModel(options.name, costs, tuple(facts.items()), heuristic, most)
+    return SearchModel(options.name, heuristic, most, never, prior)

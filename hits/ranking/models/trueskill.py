@@ -30,16 +30,14 @@ from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, carve, check_fit, sign
-from rypt.arrays import Floats, Ids, Ints
+from rypt.arrays import Floats, Ids, Ints, Words
 from rypt.compiled import compiled
 from rypt.options import Options
 from rypt.tails import normal_tail
 from rypt.text import RyptError
 
-VARIANTS = ("paper", "program")
-ORDERS = ("shuffle", "select", "given")
-SHUFFLED, RESAMPLED, IN_ORDER = 0, 1, 2
-RUNS = 100
+SHUFFLE, SELECT, GIVEN, RESAMPLE = range(4)
+ORDERS = {"shuffle": SHUFFLE, "select": SELECT, "given": GIVEN}
 BATCH = 4  # runs handed to a thread at once
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -48,19 +46,15 @@ PEAK = 0.3989422804014327  # the normal density at 0
 TAIL = -6.0  # below it the ratio of density and distribution is computed as a continued fraction
 NARROW, VANISHED = 1e-5, 1e-290
 SWEEPS, SETTLED = 100, 1e-10
-DRAWS = 10_000  # a set of systems for which there is no ranking is drawn anew at most so often
-
-State = NDArray[np.uint64]
+DRAWS = 10_000  # tries to draw a set of systems that there is a game of
 
 
 class Skills(NamedTuple):
     """How skills begin and change."""
 
-    mean: float
     variance: float
     beta2: float  # β²
     epsilon: float
-    tau2: float  # τ²
 
 
 class Games(NamedTuple):
@@ -79,55 +73,52 @@ class Games(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrueSkill:
-    """The model and its settings; None stands for what the variant says."""
+    """The model and its settings; where ``beta`` or ``epsilon`` is None the variant says what it is.
+
+    ``games`` is for selected games, 0 for as many as there are. ``radius`` is between equal and better, for the
+    probabilities of outcomes.
+    """
 
     variant: str = "paper"
     order: str = "shuffle"
-    games: int = 0  # 0: as many as there are
+    games: int = 0
     players: int = 2
-    runs: int = RUNS
+    runs: int = 100
     sigma: float = 0.5
     beta: float | None = None
     epsilon: float | None = None
-    tau: float = 0.0
-    radius: float = 0.3  # between equal and better, for the probabilities of outcomes
+    radius: float = 0.3
     threads: int = 1
     name: str = "trueskill"
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
         """Means and variances of skills, averaged over runs."""
-        check_fit(comparisons)
-        how, runs = (IN_ORDER, 1) if self.order == "given" else (SHUFFLED, self.runs)
-        games, means, variances = self._runs(comparisons, rng, runs, how)
+        runs = 1 if self.order == "given" else self.runs
+        games, means, variances = self._play(comparisons, rng, runs, ORDERS[self.order])
         mean, variance = means.mean(axis=0), variances.mean(axis=0)
         skills = self.skills(games)
-        by_name = [
-            dict(zip(comparisons.systems, values.tolist(), strict=True))
-            for values in (means.std(axis=0), np.sqrt(variance))
-        ]
-        facts = {
+        options = {
             "games": games,
             "players": self.players,
             "beta": sqrt(skills.beta2),
             "epsilon": skills.epsilon,
-            "spread": by_name[0],
-            "sigma": by_name[1],
+        }
+        deviations = {"spread": means.std(axis=0), "sigma": np.sqrt(variance)}
+        by_system = {
+            name: dict(zip(comparisons.systems, values.tolist(), strict=True))
+            for name, values in deviations.items()
         }
         signature = sign(
             self.name,
             comparisons,
             variant=self.variant,
             order=self.order,
-            players=self.players,
-            games=games,
             runs=runs,
             sigma=self.sigma,
-            beta=sqrt(skills.beta2),
-            epsilon=skills.epsilon,
-            tau=self.tau,
+            **options,
         )
         outcomes = carve(mean, variance, self.radius)
-        return Fitted(comparisons.systems, mean, signature, outcomes, variance, facts)
+        return Fitted(comparisons.systems, mean, signature, outcomes, variance, options | by_system)
 
     def sample_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """The scores of many runs, (samples, systems), for rank ranges.
@@ -135,26 +126,24 @@ class TrueSkill:
         Where TrueSkill selects its games each run selects its own, as in the paper. Otherwise each run is one pass over
         games drawn with replacement: runs over one and the same set would say nothing about another set.
         """
-        check_fit(comparisons)
-        return self._runs(comparisons, rng, samples, RESAMPLED)[1]
+        order = SELECT if self.order == "select" else RESAMPLE
+        return self._play(comparisons, rng, samples, order)[1]
 
     def skills(self, games: int) -> Skills:
-        """How skills begin and change when so many games are played."""
+        """How skills begin and change when this number of games is played."""
         by_variant = 0.025 * games * (self.sigma**2 if self.variant == "paper" else self.sigma)
         beta = by_variant if self.beta is None else self.beta
         epsilon = 0.25 if self.variant == "paper" else sqrt(2) * NormalDist().inv_cdf(0.625) * beta
-        return Skills(
-            0.0, self.sigma**2, beta**2, epsilon if self.epsilon is None else self.epsilon, self.tau**2
-        )
+        return Skills(self.sigma**2, beta**2, epsilon if self.epsilon is None else self.epsilon)
 
-    def _runs(
-        self, comparisons: Comparisons, rng: np.random.Generator, runs: int, how: int
+    def _play(
+        self, comparisons: Comparisons, rng: np.random.Generator, runs: int, order: int
     ) -> tuple[int, Floats, Floats]:
         """How many games, and means and variances after each run, (runs, systems); the same for any number of threads."""
-        select = self.order == "select"
-        if self.games and not select:
+        check_fit(comparisons)
+        if self.games and order != SELECT:
             raise RyptError("trueskill: games is for order=select; otherwise every comparison is a game")
-        stored = make_games(comparisons, self.players, select=select)
+        stored = make_games(comparisons, self.players, select=order == SELECT)
         count = self.games or len(stored.systems)
         means, variances = np.empty((2, runs, len(comparisons.systems)))
         seeds = rng.integers(0, 2**64, runs, np.uint64)
@@ -162,35 +151,28 @@ class TrueSkill:
 
         def play(start: int) -> int:
             some = slice(start, start + BATCH)
-            if select:
-                return play_selected(stored, count, skills, seeds[some], means[some], variances[some])
-            play_all(stored, skills, seeds[some], how, means[some], variances[some])
-            return -1
+            return play_runs(stored, count, skills, seeds[some], order, means[some], variances[some])
 
         with ThreadPoolExecutor(self.threads) as pool:
             for alone in pool.map(play, range(0, runs, BATCH)):
                 if alone >= 0:
-                    raise RyptError(
-                        f"no game of {self.players} with {comparisons.systems[alone]} is in the data"
-                    )
+                    system = comparisons.systems[alone]
+                    raise RyptError(f"no game of {self.players} with {system} is in the data")
         return count, means, variances
 
 
 def make_trueskill(options: Options) -> TrueSkill:
     """From the options that `TrueSkill` lists; ``beta`` and ``epsilon`` replace what the variant says."""
-    beta, epsilon = options.number("beta", -1.0, least=0.0), options.number("epsilon", -1.0, least=0.0)
     return TrueSkill(
-        variant=options.choice("variant", "paper", VARIANTS),
-        order=options.choice("order", "shuffle", ORDERS),
+        variant=options.choice("variant", "paper", ("paper", "program")),
+        order=options.choice("order", "shuffle", tuple(ORDERS)),
         games=options.whole("games", 0),
         players=options.whole("players", 2, least=2, most=5),
-        runs=options.whole("runs", RUNS, least=1, most=100_000),
+        runs=options.whole("runs", 100, least=1, most=100_000),
         sigma=options.positive("sigma", 0.5),
-        beta=None if beta < 0 else beta,
-        epsilon=None if epsilon < 0 else epsilon,
-        tau=options.number("tau", 0.0, least=0.0),
+        beta=options.number("beta", None, least=0.0),
+        epsilon=options.number("epsilon", None, least=0.0),
         radius=options.positive("radius", 0.3),
-        threads=options.whole("threads", 1, least=1, most=1024),
     )
 
 
@@ -216,27 +198,25 @@ def whole_rows(comparisons: Comparisons) -> list[tuple[list[int], list[int]]]:
 
 
 def make_games(comparisons: Comparisons, players: int, *, select: bool = False) -> Games:
-    """All games of so many systems: the comparisons, or the rankings inside the rows (ten of three in a row of five)."""
+    """All games of this number of systems: comparisons, or the rankings inside the rows (ten of three in a row of five)."""
     n = len(comparisons.systems)
     if players == 2:
-        won = comparisons.outcome >= 0
-        a, b = comparisons.a, comparisons.b
+        won, a, b = comparisons.outcome >= 0, comparisons.a, comparisons.b
         systems = np.stack([np.where(won, a, b), np.where(won, b, a)], axis=1)
         ranks = np.stack([np.zeros(len(won), np.int32), (comparisons.outcome != 0).astype(np.int32)], axis=1)
     else:
         if n**players >= 2**63:
             raise RyptError(f"too many systems for games of {players}: {n}")
-        drawn = [
+        rankings = [
             sorted((ranks[k], k, members[k]) for k in places)
             for members, ranks in whole_rows(comparisons)
             for places in combinations(range(len(members)), players)
         ]
-        if not drawn:
+        if not rankings:
             raise RyptError(f"games of {players} need rankings of {players} systems or more, found none")
-        table = np.array(drawn, np.int32)
-        ranks, systems = table[:, :, 0], table[:, :, 2]
-    keys, starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
-    met = np.zeros((n, n), np.bool_)
+        table = np.array(rankings, np.int32)
+        ranks, systems = table[:, :, 0].copy(), table[:, :, 2].copy()
+    keys, starts, met = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((n, n), np.bool_)
     if select:
         numbers = np.sort(systems, axis=1) @ n ** np.arange(players - 1, -1, -1, dtype=np.int64)
         order = np.argsort(numbers, kind="stable")
@@ -245,13 +225,11 @@ def make_games(comparisons: Comparisons, players: int, *, select: bool = False) 
         starts = np.append(firsts, len(numbers)).astype(np.int64)
         for i, j in combinations(range(players), 2):
             met[systems[:, i], systems[:, j]] = met[systems[:, j], systems[:, i]] = True
-    return Games(
-        np.ascontiguousarray(systems, np.int32), np.ascontiguousarray(ranks, np.int32), keys, starts, met
-    )
+    return Games(systems, ranks, keys, starts, met)
 
 
 @compiled
-def uniform(state: State) -> float:
+def uniform(state: Words) -> float:
     """The next number from 0 to 1 of the generator."""
     state[0] += GOLDEN
     z = state[0]
@@ -269,19 +247,15 @@ _tail = compiled(normal_tail)
 
 
 @compiled
-def _mills(x: float) -> float:
-    """Density over distribution far below 0, where both vanish: a continued fraction."""
-    value = -x
-    for k in range(40, 0, -1):
-        value = -x + k / value
-    return value
-
-
-@compiled
 def won(t: float, epsilon: float) -> tuple[float, float]:
     """How far the means, and by which share the variances, move after a win: v and w."""
     x = t - epsilon
-    v = _mills(x) if x < TAIL else _density(x) / _tail(-x)
+    if x < TAIL:  # density and distribution both vanish
+        v = -x
+        for k in range(40, 0, -1):
+            v = -x + k / v
+    else:
+        v = _density(x) / _tail(-x)
     return v, v * (v + x)
 
 
@@ -290,9 +264,7 @@ def drawn(t: float, epsilon: float) -> tuple[float, float]:
     """The same after a tie: v and w; the paper prints w = v + …, which is a misprint for v² + …."""
     size = abs(t)
     low, high = -epsilon - size, epsilon - size
-    if (
-        epsilon * max(1.0, size) < NARROW
-    ):  # the difference is all but known: it has the mean 0 and the variance ε²/3
+    if epsilon * max(1.0, size) < NARROW:  # the difference has the mean 0 and the variance ε²/3
         return -t, 1.0 - epsilon * epsilon / 3.0
     mass = _tail(-high) - _tail(-low)
     if mass < VANISHED:  # a tie that nobody would expect: the difference is at the nearer edge
@@ -305,9 +277,8 @@ def drawn(t: float, epsilon: float) -> tuple[float, float]:
 @compiled
 def play_two(means: Floats, variances: Floats, winner: int, loser: int, tied: bool, skills: Skills) -> None:
     """One game of two."""
-    first, second = variances[winner] + skills.tau2, variances[loser] + skills.tau2
-    c2 = 2.0 * skills.beta2 + first + second
-    by_c = 1.0 / sqrt(c2)
+    first, second = variances[winner], variances[loser]
+    by_c = 1.0 / sqrt(2.0 * skills.beta2 + first + second)
     t = (means[winner] - means[loser]) * by_c
     if tied:
         v, w = drawn(t, skills.epsilon * by_c)
@@ -328,16 +299,12 @@ def play_ranking(means: Floats, variances: Floats, systems: Ids, ranks: Ids, ski
     until they settle (expectation propagation, Herbrich et al. 2006).
     """
     n = len(systems)
-    mean, precision = np.empty(n), np.empty(n)  # of performances, before the game
+    mean, precision = means[systems], 1.0 / (variances[systems] + skills.beta2)  # before the game
     up_precision, up_shift = np.zeros(n), np.zeros(n)  # what the link below each performance says of it
     down_precision, down_shift = np.zeros(n), np.zeros(n)  # what the link above says
-    for i in range(n):
-        variances[systems[i]] += skills.tau2
-        mean[i] = means[systems[i]]
-        precision[i] = 1.0 / (variances[systems[i]] + skills.beta2)
     for _ in range(SWEEPS):
         change = 0.0
-        for at in range(2 * (n - 1) - 1 if n > 2 else 1):
+        for at in range(2 * (n - 1) - 1):
             k = at if at < n - 1 else 2 * (n - 1) - 2 - at
             first_p, second_p = precision[k] + down_precision[k], precision[k + 1] + up_precision[k + 1]
             first_m = (mean[k] * precision[k] + down_shift[k]) / first_p
@@ -362,116 +329,82 @@ def play_ranking(means: Floats, variances: Floats, systems: Ids, ranks: Ids, ski
             break
     for i in range(n):
         message = up_precision[i] + down_precision[i]
-        if message <= 0.0:
-            continue
-        seen = 1.0 / (1.0 / message + skills.beta2)
-        before = 1.0 / variances[systems[i]]
-        value = (up_shift[i] + down_shift[i]) / message
-        means[systems[i]] = (means[systems[i]] * before + value * seen) / (before + seen)
-        variances[systems[i]] = 1.0 / (before + seen)
+        if message > 0.0:
+            seen = 1.0 / (1.0 / message + skills.beta2)
+            before = 1.0 / variances[systems[i]]
+            value = (up_shift[i] + down_shift[i]) / message
+            means[systems[i]] = (means[systems[i]] * before + value * seen) / (before + seen)
+            variances[systems[i]] = 1.0 / (before + seen)
 
 
 @compiled
-def play_all(games: Games, skills: Skills, seeds: State, how: int, means: Floats, variances: Floats) -> None:
-    """One pass over all games for each seed; ``means`` and ``variances`` are (runs, systems)."""
+def play_runs(
+    games: Games, count: int, skills: Skills, seeds: Words, order: int, means: Floats, variances: Floats
+) -> int:
+    """A run for each seed, of ``count`` games in this order; ``means`` and ``variances`` are (runs, systems).
+
+    Returns the system of which no game could be selected, or -1.
+    """
     n, systems, ranks = len(games.systems), games.systems, games.ranks
-    two, order = systems.shape[1] == 2, np.arange(n, dtype=np.int32)
-    state = np.empty(1, np.uint64)
+    two = systems.shape[1] == 2
+    state, weights = np.empty(1, np.uint64), np.empty(means.shape[1])
     for run in range(len(seeds)):
         state[0] = seeds[run]
         mean, variance = means[run], variances[run]
-        mean[:], variance[:] = skills.mean, skills.variance
-        if how == SHUFFLED:
-            order = np.arange(n, dtype=np.int32)
+        mean[:], variance[:] = 0.0, skills.variance
+        places = np.arange(n, dtype=np.int32)
+        if order == SHUFFLE:
             for i in range(n - 1, 0, -1):
                 j = int(uniform(state) * (i + 1))
-                order[i], order[j] = order[j], order[i]
-        for i in range(n):
-            game = int(uniform(state) * n) if how == RESAMPLED else order[i]
-            if two:
-                play_two(mean, variance, systems[game, 0], systems[game, 1], not ranks[game, 1], skills)
+                places[i], places[j] = places[j], places[i]
+        for i in range(count):
+            if order == SELECT:
+                first, game = _select(games, mean, variance, weights, state)
+                if game < 0:
+                    return first
             else:
-                play_ranking(mean, variance, systems[game], ranks[game], skills)
-
-
-@compiled
-def most_uncertain(variances: Floats) -> int:
-    """The system of the largest variance, the last of several."""
-    best = 0
-    for i in range(1, len(variances)):
-        if variances[i] >= variances[best]:
-            best = i
-    return best
-
-
-@compiled
-def draw_opponent(
-    means: Floats, first: int, allowed: NDArray[np.bool_], weights: Floats, state: State
-) -> int:
-    """An opponent with the weight p̂_draw = exp(−|μ₁ − μ₂|); -1 where nobody is allowed."""
-    total = 0.0
-    for j in range(len(means)):
-        weights[j] = exp(-abs(means[first] - means[j])) if allowed[j] else 0.0
-        total += weights[j]
-    rest = uniform(state) * total
-    last = -1
-    for j in range(len(means)):
-        if weights[j] > 0.0:
-            last = j
-            rest -= weights[j]
-            if rest < 0.0:
-                break
-    return last
-
-
-@compiled
-def draw_key(
-    means: Floats, first: int, players: int, met: NDArray[np.bool_], weights: Floats, state: State
-) -> int:
-    """The key of a set of systems: the first and others drawn without repeats; -1 where nobody is left to draw."""
-    allowed, chosen = met[first].copy(), np.zeros(len(means), np.bool_)
-    chosen[first] = True
-    for _ in range(players - 1):
-        other = draw_opponent(means, first, allowed, weights, state)
-        if other < 0:
-            return -1
-        allowed[other], chosen[other] = False, True
-    key = 0
-    for j in range(len(means)):
-        if chosen[j]:
-            key = key * len(means) + j
-    return key
-
-
-@compiled
-def play_selected(
-    games: Games, count: int, skills: Skills, seeds: State, means: Floats, variances: Floats
-) -> int:
-    """For each seed so many games, each selected by what is known before it.
-
-    Returns a system of which no game could be drawn, or -1.
-    """
-    systems, ranks, players = games.systems, games.ranks, games.systems.shape[1]
-    two, weights, state = players == 2, np.empty(means.shape[1]), np.empty(1, np.uint64)
-    for run in range(len(seeds)):
-        state[0] = seeds[run]
-        mean, variance = means[run], variances[run]
-        mean[:], variance[:] = skills.mean, skills.variance
-        for _ in range(count):
-            first, chosen = most_uncertain(variance), -1
-            for _ in range(DRAWS):
-                key = draw_key(mean, first, players, games.met, weights, state)
-                place = int(np.searchsorted(games.keys, key))
-                if key >= 0 and place < len(games.keys) and games.keys[place] == key:
-                    chosen = place
-                    break
-            if chosen < 0:
-                return first
-            game = games.starts[chosen] + int(
-                uniform(state) * (games.starts[chosen + 1] - games.starts[chosen])
-            )
+                game = int(uniform(state) * n) if order == RESAMPLE else places[i]
             if two:
                 play_two(mean, variance, systems[game, 0], systems[game, 1], not ranks[game, 1], skills)
             else:
                 play_ranking(mean, variance, systems[game], ranks[game], skills)
     return -1
+
+
+@compiled
+def _select(games: Games, means: Floats, variances: Floats, weights: Floats, state: Words) -> tuple[int, int]:
+    """The system of the largest variance (the last of several), and a game with it; -1 where none could be drawn.
+
+    Opponents are drawn with the weight p̂_draw = exp(−|μ₁ − μ₂|), until there is a game of the systems.
+    """
+    n, players = len(means), games.systems.shape[1]
+    first = n - 1
+    for i in range(n - 1, -1, -1):
+        if variances[i] > variances[first]:
+            first = i
+    for _ in range(DRAWS):
+        chosen = np.zeros(n, np.bool_)
+        chosen[first] = True
+        for _ in range(players - 1):
+            total, opponent = 0.0, -1
+            for j in range(n):
+                allowed = games.met[first, j] and not chosen[j]
+                weights[j] = exp(-abs(means[first] - means[j])) if allowed else 0.0
+                total += weights[j]
+            rest = uniform(state) * total
+            for j in range(n):
+                if weights[j] > 0.0 and rest >= 0.0:
+                    opponent = j
+                    rest -= weights[j]
+            if opponent < 0:
+                return first, -1
+            chosen[opponent] = True
+        key = 0
+        for j in range(n):
+            if chosen[j]:
+                key = key * n + j
+        place = np.searchsorted(games.keys, key)
+        if place < len(games.keys) and games.keys[place] == key:
+            start, end = games.starts[place], games.starts[place + 1]
+            return first, start + int(uniform(state) * (end - start))
+    return first, -1

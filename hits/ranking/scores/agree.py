@@ -17,7 +17,7 @@ from math import sqrt
 
 import numpy as np
 
-from hits.ranking.confidence import resampled_scores
+from hits.ranking.confidence import Confidence, resampled_scores
 from hits.ranking.data import Comparisons
 from hits.ranking.model import read_model
 from hits.ranking.readers.files import ComparisonFiles
@@ -76,8 +76,8 @@ def order_evidence(
         means = np.asarray(np.nanmean(table, axis=1), np.float64)
         return OrderEvidence(data.systems, means, one_sided_permutation_tests(table, rng, permutations))
     model = read_model(MODEL)
-    unit = "row" if data.has_rows() else "comparison"
-    drawn = resampled_scores(model, data, rng, samples=permutations, unit=unit)
+    confidence = Confidence(samples=permutations, unit="row" if data.has_rows() else "comparison")
+    drawn = resampled_scores(model, data, rng, confidence)
     gaps = drawn[:, :, None] - drawn[:, None, :]
     p = (gaps < 0).mean(axis=0) + (gaps == 0).mean(axis=0) / 2
     return OrderEvidence(data.systems, model.fit(data, rng).scores, np.asarray(p, np.float64))

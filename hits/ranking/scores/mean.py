@@ -15,14 +15,13 @@ clusters     in the order of means, a cluster ends where all above differ signif
 """
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.confidence import COUNTED_SAMPLES, Ranges, ranges_of, rank_bounds
+from hits.ranking.confidence import COUNTED_SAMPLES, Confidence, Ranges, ranges_of, rank_bounds
 from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
-from hits.ranking.result import Confidence, Ranked, RankedGroup
+from hits.ranking.result import Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.paired import (
     PERMUTATIONS,
@@ -105,7 +104,6 @@ def rank_by_mean(
         score=name if scores.higher else f"{name} ↓",
         digits=DIGITS,
         descending=scores.higher,
-        gap_errors=_gap_errors(table)[np.ix_(order, order)],
         score_errors=_score_errors(tested, table, domains)[order],
     )
 
@@ -174,17 +172,6 @@ def _score_errors(scores: SegmentScores, table: Floats, domains: Ids | None) -> 
         drawn = (counts > 0).sum(axis=1)
         variance[:] = (gaps**2).sum(axis=1) * drawn / np.maximum(drawn - 1, 1)
     return np.asarray(np.sqrt(variances.sum(axis=0)) / len(parts), np.float64)
-
-
-def _gap_errors(table: Floats) -> Floats:
-    """The standard error of the mean difference of each two systems on the segments that both have."""
-    n = len(table)
-    errors = np.full((n, n), np.nan)
-    for i, j in combinations(range(n), 2):
-        gaps = (table[i] - table[j])[~np.isnan(table[i] - table[j])]
-        if len(gaps) > 1:
-            errors[i, j] = errors[j, i] = gaps.std(ddof=1) / np.sqrt(len(gaps))
-    return errors
 
 
 def score_ranges(

@@ -41,7 +41,6 @@ MAX_NAMES = 20_000  # characters of names to be invited at once
 
 
 def dashboard_routes(market: ServedMarket) -> Blueprint:
-    """All pages and buttons of the requester."""
     routes, store = Blueprint("dashboard", __name__, url_prefix="/dashboard"), market.store
     signing_in = threading.Lock()
 
@@ -63,7 +62,6 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
         return (market.options.public_url or request.url_root).rstrip("/")
 
     def judgments(*, readonly: bool = True) -> "AbstractContextManager[JudgmentDatabase]":
-        """The judgment database of the campaign."""
         from rypt.database.judgments import JudgmentDatabase
 
         if market.options.campaign is None:
@@ -125,7 +123,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
         copy = read_copy(folder)
         items = {item.id: item for item in copy.items}
         columns = {(copy.settings.id, item.id): item.columns for item in copy.items}
-        rows = store.figures.answers(now=market.now(), batch=copy.settings.id)
+        rows = store.work.all(market.now(), batch=copy.settings.id)
         work = [
             replace(one, facts=batch_facts(copy, items[one.item]), market="local")
             for one in (read_answered(row, columns).assignment for row in rows)

@@ -19,7 +19,6 @@ from hits.results.quality import reports
 from hits.results.verdicts import Limits, Verdict, WorkerReport
 from hits.server.batches import read_copy
 from hits.server.store import Store
-from hits.server.store.figures import Snapshot
 from hits.server.store.records import Record, Worker
 from hits.simulated import is_simulated
 from rypt.analysis.agreement import by_question, krippendorff_alpha
@@ -40,7 +39,6 @@ class Answered:
 
     @property
     def size(self) -> int:
-        """How many answers it was asked for."""
         return max(len(self.replies), 1) if self.content is None else self.content.size
 
 
@@ -72,11 +70,12 @@ class WorkerRow:
 class Figures:
     """All that the dashboard's first page shows.
 
-    ``alpha`` is Krippendorff's, ``same`` the share of equal pairs. ``unit`` is what is timed, ``counted`` what is
-    counted for a worker: a label, a comparison; "answer" where batches of several kinds, or of others, are there.
+    ``money`` is what each worker has Approved, Submitted (waiting), or as bonus. ``alpha`` is Krippendorff's, ``same``
+    the share of equal pairs. ``unit`` is what is timed, ``counted`` what is counted for a worker: a label, a
+    comparison; "answer" where batches of several kinds, or of others, are there.
     """
 
-    market: Snapshot
+    money: Mapping[tuple[str, str], Decimal]
     batches: list[BatchRow]
     workers: list[WorkerRow]
     alpha: float
@@ -98,17 +97,20 @@ class Figures:
     @property
     def cost(self) -> Decimal:
         """Rewards that are paid or waiting, and bonuses."""
-        return sum(self.market.money.values(), Decimal("0.00"))
+        return sum(self.money.values(), Decimal("0.00"))
+
+    def paid(self, kind: str) -> Decimal:
+        return sum((amount for (_, of), amount in self.money.items() if of == kind), Decimal("0.00"))
 
 
 def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collection[str] = ()) -> Figures:
     """All figures at this moment; the agreement is that of workers who are not excluded."""
     folders = list(folders)
     items, notes = known_items(folders)
-    market = store.figures.snapshot(now)
-    work = [read_answered(row, items) for row in market.answers]
-    workers = _worker_rows(market, work, excluded)
-    batches = _batch_rows(market.hits, now)
+    work = [read_answered(row, items) for row in store.work.all(now)]
+    money = store.work.money(now)
+    workers = _worker_rows(store.people.all(), work, money, excluded)
+    batches = _batch_rows(store.hits.progress(now), now)
     sources = {folder.name: came_from(folder) for folder in folders}
     for row in batches:
         row.folder = sources.get(row.batch, "")
@@ -121,7 +123,7 @@ def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collectio
     kinds = {one.content.kind if one.content else None for one in work}
     kind = next(iter(kinds)) if len(kinds) == 1 else None
     return Figures(
-        market,
+        money,
         batches,
         workers,
         krippendorff_alpha(votes),
@@ -134,8 +136,12 @@ def figures(store: Store, folders: Iterable[Path], now: int, excluded: Collectio
     )
 
 
-def _worker_rows(market: Snapshot, work: Sequence[Answered], excluded: Collection[str]) -> list[WorkerRow]:
-    """The workers, those with most answers first."""
+def _worker_rows(
+    workers: Iterable[Worker],
+    work: Sequence[Answered],
+    money: Mapping[tuple[str, str], Decimal],
+    excluded: Collection[str],
+) -> list[WorkerRow]:
     waiting = Counter(one.assignment.worker for one in work if one.assignment.status == SUBMITTED)
     found = reports(
         [reply for one in work for reply in one.replies],
@@ -150,15 +156,19 @@ def _worker_rows(market: Snapshot, work: Sequence[Answered], excluded: Collectio
         Limits(),
     )
     by_worker = {report.worker: report for report in found}
+    earned: dict[str, Decimal] = {}
+    for (who, _), amount in money.items():
+        earned[who] = earned.get(who, Decimal("0.00")) + amount
     rows = [
-        WorkerRow(worker, by_worker.get(worker.id), waiting[worker.id], market.earned(worker.id))
-        for worker in market.workers
+        WorkerRow(
+            worker, by_worker.get(worker.id), waiting[worker.id], earned.get(worker.id, Decimal("0.00"))
+        )
+        for worker in workers
     ]
     return sorted(rows, key=lambda row: (-(row.report.answers if row.report else 0), row.worker.name))
 
 
 def _batch_rows(hits: Iterable[Record], now: int) -> list[BatchRow]:
-    """Progress by batch and title."""
     rows: dict[tuple[str, str], BatchRow] = {}
     for hit in hits:
         key = (hit["batch"], hit["Title"])
@@ -237,7 +247,6 @@ def read_answered(row: Record, items: Items) -> Answered:
 def _to_look_at(
     batches: Iterable[BatchRow], workers: Sequence[WorkerRow], work: Iterable[Answered]
 ) -> list[str]:
-    """Notes on what needs the requester's attention."""
     notes = [
         f"{row.title}: {plural(row.expired, 'hit')} expired before all places were taken."
         for row in batches

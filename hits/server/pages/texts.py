@@ -26,8 +26,6 @@ SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class PageTexts:
-    """All texts in one language."""
-
     language: str
     direction: str
     texts: Mapping[str, str]
@@ -82,7 +80,6 @@ class PageTexts:
 
 @cache
 def bundled() -> dict[str, PageTexts]:
-    """All languages there are."""
     languages = {}
     for path in (files("hits.server.pages") / "templates").iterdir():
         name = path.name.split(".")

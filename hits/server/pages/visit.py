@@ -48,7 +48,6 @@ class Visit:
 
     @property
     def recruited(self) -> bool:
-        """Whether a recruiting service sent the worker."""
         return self.worker.source == JOINED
 
     def earnings(self) -> Earnings:
@@ -104,7 +103,6 @@ def visit(market: ServedMarket, *, consented: bool = False) -> Visit:
 
 
 def sign_in_invited(market: ServedMarket, token: str) -> Response:
-    """Answer an invitation link."""
     if market.store.people.by_token(token) is None:
         raise PageError(404, "error_link")
     return _welcome(f"i:{token}")

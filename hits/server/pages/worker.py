@@ -66,7 +66,6 @@ def cards(
 
 
 def worker_routes(market: ServedMarket) -> Blueprint:
-    """All routes of a worker's work."""
     routes, store = Blueprint("worker", __name__), market.store
 
     @routes.get("/w/<token>")
@@ -104,7 +103,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.post("/work/next")
     def begin() -> Page:
-        """Accept the next hit of a type and batch."""
         here = visit(market, consented=True)
         here.check_form()
         batch = request.form.get("batch", "")
@@ -114,7 +112,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.get("/work/a/<assignment>")
     def judge(assignment: str) -> Page:
-        """The page of an accepted hit."""
         here = visit(market, consented=True)
         held, hit = store.work.find(assignment, here.now, worker=here.worker.id)
         if held["AssignmentStatus"] != "Accepted":
@@ -146,7 +143,6 @@ def worker_routes(market: ServedMarket) -> Blueprint:
 
     @routes.post("/work/a/<assignment>/return")
     def give_back(assignment: str) -> Page:
-        """Return a hit undone."""
         here = visit(market, consented=True)
         here.check_form()
         store.work.give_back(assignment, here.worker.id, here.now)

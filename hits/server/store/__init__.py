@@ -7,7 +7,6 @@ Each part of a `Store` is one family of questions and steps:
     store.open_hits       groups, accept_next: what one worker may take
     store.work            accept, submit, give_back; approve, reject, pay_bonus
     store.qualifications  types, workers' values of them, tests
-    store.figures         the whole market at one moment, for the dashboard
 
 All methods may be called from many threads at once. What a method refuses it raises as `RefusedError` with the
 protocol's code; ``now`` is the time in whole seconds since 1970. Records are rows under the protocol's names.
@@ -29,7 +28,6 @@ from types import TracebackType
 from typing import Self
 
 from hits.server.store.base import MarketFile
-from hits.server.store.figures import FigureStore
 from hits.server.store.hits import HitStore
 from hits.server.store.open_hits import OpenHitStore
 from hits.server.store.people import PeopleStore
@@ -48,7 +46,6 @@ class Store:
         self.open_hits = OpenHitStore(self.file)
         self.work = WorkStore(self.file)
         self.qualifications = QualificationStore(self.file)
-        self.figures = FigureStore(self.file)
 
     def close(self) -> None:
         self.file.close()

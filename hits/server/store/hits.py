@@ -10,13 +10,11 @@ A hit's status is not stored but follows from its counts, its expiration and the
 
 import json
 import sqlite3
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from hits.records import parse_annotation
-from hits.server.store.base import MarketFile
-from hits.server.store.records import DAY, Record, RefusedError, Request, new_id
+from hits.server.store.base import Part
+from hits.server.store.records import DAY, Record, RefusedError, Request, insert, new_id
 
 TYPE_COLUMNS = {  # and what a request that leaves one out means
     "Title": None,
@@ -47,7 +45,6 @@ def read_hit(row: sqlite3.Row) -> Record:
 
 
 def find_hit(db: sqlite3.Connection, hit: str, now: int) -> Record:
-    """The hit with this id, deleted or not."""
     row = db.execute(f"{HIT_ROWS} WHERE hits.HITId = :hit", {"hit": hit, "now": now}).fetchone()
     if row is None:
         raise RefusedError("HITDoesNotExist", f"Hit {hit} does not exist.")
@@ -66,12 +63,7 @@ def use_token(db: sqlite3.Connection, operation: str, token: str | None, made: s
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class HitStore:
-    """Hit types and hits, as a requester makes and changes them."""
-
-    file: MarketFile
-
+class HitStore(Part):
     def create_type(self, request: Request, now: int) -> str:
         """The id of the type with the properties in a request: an equal one, or a new one."""
         with self.file.writing(now) as db:
@@ -88,9 +80,7 @@ class HitStore:
         if row is not None:
             return str(row[0])
         hit_type = new_id()
-        columns, places = ", ".join(TYPE_COLUMNS), ", ".join(f":{name}" for name in TYPE_COLUMNS)
-        sql = f"INSERT INTO hit_types (HITTypeId, {columns}) VALUES (:id, {places})"
-        db.execute(sql, {"id": hit_type, **values})
+        insert(db, "hit_types", {"HITTypeId": hit_type, **values})
         return hit_type
 
     def create(self, request: Request, now: int) -> Record:
@@ -104,24 +94,20 @@ class HitStore:
             hit_type = request.get("HITTypeId") or self._type(db, request)
             if not db.execute("SELECT 1 FROM hit_types WHERE HITTypeId = ?", [hit_type]).fetchone():
                 raise RefusedError("HITTypeDoesNotExist", f"HITType {hit_type} does not exist.")
-            db.execute(
-                "INSERT INTO hits (HITId, HITTypeId, RequesterAnnotation, batch, MaxAssignments, CreationTime,"
-                " Expiration, Question) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    hit,
-                    hit_type,
-                    annotation,
-                    (parse_annotation(annotation or "") or ("",))[0],
-                    request.get("MaxAssignments", 1),
-                    now,
-                    now + request["LifetimeInSeconds"],
-                    request["Question"],
-                ],
-            )
+            values = {
+                "HITId": hit,
+                "HITTypeId": hit_type,
+                "RequesterAnnotation": annotation,
+                "batch": (parse_annotation(annotation or "") or ("",))[0],
+                "MaxAssignments": request.get("MaxAssignments", 1),
+                "CreationTime": now,
+                "Expiration": now + request["LifetimeInSeconds"],
+                "Question": request["Question"],
+            }
+            insert(db, "hits", values)
             return find_hit(db, hit, now)
 
     def find(self, hit: str, now: int) -> Record:
-        """The hit with this id, deleted or not."""
         with self.file.reading(now) as db:
             return find_hit(db, hit, now)
 
@@ -140,24 +126,31 @@ class HitStore:
                 AND (:status IS NULL OR {STATUS} = :status) AND (:type IS NULL OR hits.HITTypeId = :type)
             ORDER BY hits.number LIMIT :limit
         """
-        values: dict[str, Any] = {
-            "now": now,
-            "status": status,
-            "type": hit_type,
-            "after": after,
-            "limit": limit,
-        }
+        values = {"now": now, "status": status, "type": hit_type, "after": after, "limit": limit}
         with self.file.reading(now) as db:
             return [read_hit(row) for row in db.execute(sql, values)]
 
+    def progress(self, now: int) -> list[Record]:
+        """The batch, title and counts of all hits that are not deleted."""
+        columns = "batch, Title, MaxAssignments, NumberOfAssignmentsPending, NumberOfAssignmentsCompleted"
+        sql = f"""
+            SELECT {columns}, NumberOfAssignmentsAvailable, Expiration, paused, {STATUS} AS HITStatus
+            FROM hits JOIN hit_types USING (HITTypeId) WHERE hits.disposed IS NULL ORDER BY hits.number
+        """
+        return self.file.rows(sql, {"now": now}, now)
+
+    def count_open(self, now: int) -> int:
+        sql = f"SELECT count(*) AS count FROM hits WHERE {STATUS} = 'Assignable'"
+        return int(self.file.rows(sql, {"now": now}, now)[0]["count"])
+
     def count_items(self) -> dict[str, int]:
         """How many items of each batch were published, deleted hits too, by the batch's id."""
-        sql = "SELECT batch, count(DISTINCT RequesterAnnotation) FROM hits WHERE batch <> '' GROUP BY batch"
-        with self.file.reading(0) as db:
-            return {str(row["batch"]): int(row[1]) for row in db.execute(sql)}
+        sql = """
+            SELECT batch, count(DISTINCT RequesterAnnotation) AS count FROM hits WHERE batch <> '' GROUP BY batch
+        """
+        return {row["batch"]: row["count"] for row in self.file.rows(sql)}
 
     def add_assignments(self, request: Request, now: int) -> None:
-        """Let more workers do a hit."""
         hit = request["HITId"]
         with self.file.writing(now) as db:
             self._living(db, hit, now)
@@ -178,8 +171,7 @@ class HitStore:
             UPDATE hits SET paused = Expiration - :now, Expiration = :now
             WHERE disposed IS NULL AND paused IS NULL AND Expiration > :now AND batch = :batch AND batch <> ''
         """
-        with self.file.writing(now) as db:
-            return db.execute(sql, {"now": now, "batch": batch}).rowcount
+        return self.file.change(sql, {"now": now, "batch": batch}, now)
 
     def resume(self, batch: str, now: int) -> int:
         """Open the hits of a paused batch for as long as they were open when it was paused; the number of hits."""
@@ -187,8 +179,7 @@ class HitStore:
             UPDATE hits SET Expiration = :now + paused, paused = NULL
             WHERE disposed IS NULL AND paused IS NOT NULL AND batch = :batch
         """
-        with self.file.writing(now) as db:
-            return db.execute(sql, {"now": now, "batch": batch}).rowcount
+        return self.file.change(sql, {"now": now, "batch": batch}, now)
 
     def delete(self, hit: str, now: int) -> None:
         """Dispose of a reviewable hit all of whose submitted assignments were approved or rejected."""

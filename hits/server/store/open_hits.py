@@ -3,9 +3,8 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.people import find_worker
 from hits.server.store.qualifications import SYSTEM_TYPES, read_type, unmet
 from hits.server.store.records import Record, RefusedError
@@ -30,17 +29,12 @@ GROUPS = f"""
     ORDER BY open.first
 """
 TIMES = f"""
-    SELECT hits.batch, avg(a.SubmitTime - a.AcceptTime) FROM assignments AS a JOIN hits USING (HITId)
+    SELECT hits.batch, avg(a.SubmitTime - a.AcceptTime) AS seconds FROM assignments AS a JOIN hits USING (HITId)
     WHERE a.SubmitTime IS NOT NULL AND a.WorkerId NOT LIKE '{SIMULATED_ID}%' AND hits.batch <> '' GROUP BY 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class OpenHitStore:
-    """Hits with free places, as one worker sees them."""
-
-    file: MarketFile
-
+class OpenHitStore(Part):
     def groups(self, worker: str, now: int) -> list[Record]:
         """Types of hits with places for a worker, the oldest first: the members of the type, the batch, the count.
 
@@ -67,8 +61,7 @@ class OpenHitStore:
 
     def mean_seconds(self, now: int) -> dict[str, float]:
         """How long people took for a hit of each batch, on average; only of batches with submitted hits."""
-        with self.file.reading(now) as db:
-            return {str(batch): float(seconds) for batch, seconds in db.execute(TIMES)}
+        return {row["batch"]: float(row["seconds"]) for row in self.file.rows(TIMES, now=now)}
 
     def accept_next(self, worker: str, hit_type: str, now: int, batch: str = "") -> str | None:
         """Accept the next hit; the assignment, or None if none is left.

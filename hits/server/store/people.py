@@ -4,9 +4,8 @@ import re
 import secrets
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.records import Invitation, Record, RefusedError, Worker, invalid, new_id, token_hash
 from hits.simulated import SIMULATED_ID, SIMULATED_NAME
 
@@ -29,12 +28,7 @@ def leave_message(db: sqlite3.Connection, worker: str, subject: str, text: str, 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleStore:
-    """Workers, their invitations, blocks and messages."""
-
-    file: MarketFile
-
+class PeopleStore(Part):
     def invite(self, name: str, now: int, *, country: str | None = None) -> Invitation:
         """A link's token for a person; the same name is the same worker, who then has one more valid token."""
         token = secrets.token_urlsafe(24)
@@ -67,10 +61,9 @@ class PeopleStore:
 
     def named(self, person: str) -> Worker:
         """The one worker with this id or name."""
-        with self.file.reading(0) as db:
-            rows = db.execute(f"{WORKER_ROWS} WHERE WorkerId = ?1 OR name = ?1", [person]).fetchall()
+        rows = self.file.rows(f"{WORKER_ROWS} WHERE WorkerId = ?1 OR name = ?1", [person])
         if len(rows) == 1:
-            return Worker(*rows[0])
+            return Worker(*rows[0].values())
         reason = (
             f"{len(rows)} workers have the name {person!r}; use the id" if rows else f"no worker {person!r}"
         )
@@ -79,9 +72,8 @@ class PeopleStore:
 
     def revoke(self, worker: str, now: int) -> int:
         """Take back all invitations of a worker, so that links and cookies are void; the number that were valid."""
-        with self.file.writing(now) as db:
-            sql = "UPDATE invitations SET revoked = ? WHERE WorkerId = ? AND revoked IS NULL"
-            return db.execute(sql, [now, worker]).rowcount
+        sql = "UPDATE invitations SET revoked = ? WHERE WorkerId = ? AND revoked IS NULL"
+        return self.file.change(sql, [now, worker], now)
 
     def by_token(self, token: str) -> Worker | None:
         """The worker of an invitation; None for a token that was never issued or was revoked."""
@@ -95,9 +87,7 @@ class PeopleStore:
             return find_worker(db, worker)
 
     def all(self) -> list[Worker]:
-        """All workers in the order in which they came."""
-        with self.file.reading(0) as db:
-            return [Worker(*row) for row in db.execute(f"{WORKER_ROWS} ORDER BY number")]
+        return [Worker(*row.values()) for row in self.file.rows(f"{WORKER_ROWS} ORDER BY number")]
 
     def consent(self, worker: str, now: int) -> None:
         """Record that a worker agreed to take part; the first time stays."""
@@ -106,13 +96,10 @@ class PeopleStore:
             db.execute(sql, [now, find_worker(db, worker).id])
 
     def is_trained(self, worker: str, batch: str) -> bool:
-        with self.file.reading(0) as db:
-            sql = "SELECT 1 FROM trained WHERE WorkerId = ? AND batch = ?"
-            return db.execute(sql, [worker, batch]).fetchone() is not None
+        return bool(self.file.rows("SELECT 1 FROM trained WHERE WorkerId = ? AND batch = ?", [worker, batch]))
 
     def set_trained(self, worker: str, batch: str, now: int) -> None:
-        with self.file.writing(now) as db:
-            db.execute("INSERT OR IGNORE INTO trained VALUES (?, ?, ?)", [worker, batch, now])
+        self.file.change("INSERT OR IGNORE INTO trained VALUES (?, ?, ?)", [worker, batch, now], now)
 
     def block(self, worker: str, reason: str, now: int) -> None:
         """Give a worker no more hits; a second block only changes the reason."""
@@ -126,13 +113,11 @@ class PeopleStore:
             db.execute(sql, [find_worker(db, worker).id])
 
     def blocks(self, *, after: int = 0, limit: int = -1) -> list[Record]:
-        """The worker and the reason of each block."""
         sql = """
             SELECT number, WorkerId, blocked AS Reason FROM workers
             WHERE blocked IS NOT NULL AND number > ? ORDER BY number LIMIT ?
         """
-        with self.file.reading(0) as db:
-            return [dict(row) for row in db.execute(sql, [after, limit])]
+        return self.file.rows(sql, [after, limit])
 
     def notify(self, workers: Collection[str], subject: str, text: str, now: int) -> list[Record]:
         """Leave a message for each worker; returns a failure for each who is not known."""
@@ -153,11 +138,9 @@ class PeopleStore:
 
     def messages(self, worker: str, limit: int = 20) -> list[Record]:
         """The worker's messages, the newest first."""
-        with self.file.reading(0) as db:
-            sql = "SELECT * FROM messages WHERE WorkerId = ? ORDER BY number DESC LIMIT ?"
-            return [dict(row) for row in db.execute(sql, [worker, limit])]
+        sql = "SELECT * FROM messages WHERE WorkerId = ? ORDER BY number DESC LIMIT ?"
+        return self.file.rows(sql, [worker, limit])
 
     def mark_seen(self, worker: str, now: int) -> None:
-        """Record that the worker's page has shown all messages."""
-        with self.file.writing(now) as db:
-            db.execute("UPDATE messages SET seen = ? WHERE WorkerId = ? AND seen IS NULL", [now, worker])
+        sql = "UPDATE messages SET seen = ? WHERE WorkerId = ? AND seen IS NULL"
+        self.file.change(sql, [now, worker], now)

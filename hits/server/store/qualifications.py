@@ -9,14 +9,13 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 
 from hits.batch.question_xml import XmlError, child_text, parse_xml
 from hits.qualifications import LOCALE, PERCENT_APPROVED
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.people import find_worker, leave_message
-from hits.server.store.records import Record, RefusedError, Request, Worker, new_id
+from hits.server.store.records import Record, RefusedError, Request, Worker, insert, new_id
 
 MAX_TRIES = 2
 LATE_SECONDS = 60  # for a test's answers on their way
@@ -63,7 +62,6 @@ SYSTEM_TYPES: dict[str, Record] = {  # those that the market itself keeps
 
 
 def find_type(db: sqlite3.Connection, kind: str) -> Record:
-    """A qualification type of the market itself or of the requester."""
     if kind in SYSTEM_TYPES:
         return SYSTEM_TYPES[kind]
     row = db.execute("SELECT * FROM qualification_types WHERE QualificationTypeId = ?", [kind]).fetchone()
@@ -121,14 +119,8 @@ def _give(db: sqlite3.Connection, kind: str, worker: str, value: int, now: int) 
     db.execute("INSERT OR REPLACE INTO qualifications VALUES (?, ?, ?, ?)", [kind, worker, value, now])
 
 
-@dataclass(frozen=True, slots=True)
-class QualificationStore:
-    """Qualification types, workers' values of them, and tries at tests."""
-
-    file: MarketFile
-
+class QualificationStore(Part):
     def create_type(self, request: Request, now: int) -> Record:
-        """A new type under a new name."""
         kind = new_id()
         values = {name: request.get(name, default) for name, default in TYPE_COLUMNS.items()}
         with self.file.writing(now) as db:
@@ -137,11 +129,7 @@ class QualificationStore:
             if row is not None:
                 message = f"You have already created a QualificationType with this name: {row[0]}."
                 raise RefusedError("QualificationTypeAlreadyExists", message)
-            db.execute(
-                f"INSERT INTO qualification_types (QualificationTypeId, CreationTime, {', '.join(values)})"
-                f" VALUES (?, ?, {', '.join('?' * len(values))})",
-                [kind, now, *values.values()],
-            )
+            insert(db, "qualification_types", {"QualificationTypeId": kind, "CreationTime": now, **values})
             return find_type(db, kind)
 
     def find_type(self, kind: str) -> Record:
@@ -161,7 +149,6 @@ class QualificationStore:
             return [read_type(row) for row in db.execute(sql, [after, requestable, query, limit])]
 
     def give(self, kind: str, worker: str, value: int, now: int, *, notify: bool = False) -> None:
-        """Give a worker a qualification, with a message if wanted."""
         with self.file.writing(now) as db:
             record = self._own_type(db, kind)
             _give(db, kind, find_worker(db, worker).id, value, now)
@@ -206,23 +193,17 @@ class QualificationStore:
 
     @staticmethod
     def _start_test(db: sqlite3.Connection, worker: str, kind: Record, now: int) -> None:
+        name, kind_id, delay = kind["Name"], kind["QualificationTypeId"], kind["RetryDelayInSeconds"]
         tries = _tries(db, worker, kind, now)
-        if not tries:
-            wait = 0
-        elif tries[-1]["open"]:
+        if tries and tries[-1]["open"]:
             return
-        elif kind["RetryDelayInSeconds"] is None or len(tries) >= MAX_TRIES:
-            message = f"{kind['Name']} cannot be requested again."
-            raise RefusedError("QualificationTypeDoesNotAllowRetake", message)
-        else:
-            wait = (tries[-1]["submitted"] or tries[-1]["started"]) + kind["RetryDelayInSeconds"] - now
-        if wait > 0:
-            message = f"Try {kind['Name']} again in {wait} seconds."
+        if tries and (delay is None or len(tries) >= MAX_TRIES):
+            raise RefusedError("QualificationTypeDoesNotAllowRetake", f"{name} cannot be requested again.")
+        if tries and (wait := (tries[-1]["submitted"] or tries[-1]["started"]) + delay - now) > 0:
+            message = f"Try {name} again in {wait} seconds."
             raise RefusedError("QualificationTypeRetryDelayNotElapsed", message)
-        db.execute(
-            "INSERT INTO test_tries (id, QualificationTypeId, WorkerId, started) VALUES (?, ?, ?, ?)",
-            [new_id(), kind["QualificationTypeId"], worker, now],
-        )
+        values = {"id": new_id(), "QualificationTypeId": kind_id, "WorkerId": worker, "started": now}
+        insert(db, "test_tries", values)
 
     def tries(self, worker: str, kind: str, now: int) -> list[Record]:
         """A worker's tries at a test, the oldest first; the last one may be ``open``."""

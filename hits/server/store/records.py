@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -69,13 +70,17 @@ class Earnings:
 
     @property
     def total(self) -> Decimal:
-        """What the worker has earned for sure."""
         return self.approved + self.bonuses
 
 
 def new_id(first: str = "3", size: int = 30) -> str:
     """An id in the protocol's form: capitals and digits, impossible to guess."""
     return first + "".join(secrets.choice(ID_LETTERS) for _ in range(size - len(first)))
+
+
+def insert(db: sqlite3.Connection, table: str, values: Record) -> None:
+    names = ", ".join(values)
+    db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(values))})", [*values.values()])
 
 
 def token_hash(token: str) -> str:

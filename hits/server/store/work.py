@@ -8,11 +8,9 @@ import json
 import re
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
-from hits.server.store.base import MarketFile
+from hits.server.store.base import Part
 from hits.server.store.hits import find_hit, use_token
 from hits.server.store.people import find_worker, leave_message
 from hits.server.store.qualifications import unmet
@@ -24,13 +22,20 @@ from hits.server.store.records import (
     Request,
     cents,
     dollars,
+    insert,
     invalid,
     new_id,
 )
 
 ASSIGNMENT_ROWS = """
-    SELECT assignments.*, answers.fields FROM assignments
+    SELECT assignments.*, answers.fields, hits.batch, hits.RequesterAnnotation FROM assignments
+    JOIN hits ON hits.HITId = assignments.HITId
     LEFT JOIN answers ON answers.AssignmentId = assignments.AssignmentId
+"""
+MONEY = """
+    SELECT WorkerId, AssignmentStatus, sum(reward) FROM assignments
+    WHERE AssignmentStatus IN ('Submitted', 'Approved') GROUP BY 1, 2
+    UNION ALL SELECT WorkerId, 'bonus', sum(amount) FROM bonuses GROUP BY 1
 """
 FINISHED = ("Submitted", "Approved", "Rejected")
 OVERTURN_SECONDS = 30 * DAY  # how long after the submission a rejection may be overturned
@@ -39,7 +44,7 @@ MAX_ANSWER_CHARACTERS = 1_000_000
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def read_assignment(row: sqlite3.Row) -> Record:
+def read_assignment(row: sqlite3.Row | Record) -> Record:
     return dict(row) | {"fields": json.loads(row["fields"]) if row["fields"] else {}}
 
 
@@ -51,18 +56,13 @@ def find_assignment(db: sqlite3.Connection, assignment: str, worker: str | None 
     return read_assignment(row)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkStore:
-    """Assignments, as workers take and submit them and a requester reviews them."""
-
-    file: MarketFile
-
+class WorkStore(Part):
     def accept(self, worker: str, hit: str, now: int) -> Record:
         """Give a hit to a worker; accepting again what one holds gives the same assignment."""
         with self.file.writing(now) as db:
             person, record = find_worker(db, worker), find_hit(db, hit, now)
             held = db.execute(
-                f"{ASSIGNMENT_ROWS} WHERE HITId = ? AND WorkerId = ?"
+                f"{ASSIGNMENT_ROWS} WHERE assignments.HITId = ? AND WorkerId = ?"
                 " AND AssignmentStatus NOT IN ('Returned', 'Abandoned')",
                 [hit, worker],
             ).fetchone()
@@ -80,11 +80,9 @@ class WorkStore:
                 message = f"The worker lacks qualifications for the HIT: {names}."
                 raise RefusedError("DoesNotMeetRequirements", message)
             assignment, deadline = new_id(), now + record["AssignmentDurationInSeconds"]
-            db.execute(
-                "INSERT INTO assignments (AssignmentId, HITId, WorkerId, reward, AcceptTime, Deadline)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                [assignment, hit, worker, cents(Decimal(record["Reward"])), now, deadline],
-            )
+            values = {"AssignmentId": assignment, "HITId": hit, "WorkerId": worker, "AcceptTime": now}
+            reward = cents(Decimal(record["Reward"]))
+            insert(db, "assignments", values | {"reward": reward, "Deadline": deadline})
             return find_assignment(db, assignment)
 
     def submit(self, assignment: str, worker: str, answers: Mapping[str, str], now: int) -> Record:
@@ -123,7 +121,6 @@ class WorkStore:
                 db.execute(sql, [assignment])
 
     def find(self, assignment: str, now: int, *, worker: str | None = None) -> tuple[Record, Record]:
-        """An assignment and its hit; one that is not the ``worker``'s looks as if it did not exist."""
         with self.file.reading(now) as db:
             record = find_assignment(db, assignment, worker)
             return record, find_hit(db, record["HITId"], now)
@@ -134,35 +131,47 @@ class WorkStore:
         *,
         hit: str | None = None,
         worker: str | None = None,
+        batch: str | None = None,
         statuses: Collection[str] = FINISHED,
         after: int = 0,
         limit: int = -1,
     ) -> list[Record]:
-        """Assignments of a hit, of a worker or all, in the order in which they were accepted."""
-        where, values = _filter(after, {"HITId": hit, "WorkerId": worker})
+        """Assignments of a hit, of a worker, of a batch or all, in the order in which they were accepted."""
+        where, values = _filter(after, {"assignments.HITId": hit, "WorkerId": worker, "batch": batch})
         sql = f"""
-            {ASSIGNMENT_ROWS} WHERE {where} AND AssignmentStatus IN (SELECT value FROM json_each(:statuses))
-            ORDER BY number LIMIT :limit
+            {ASSIGNMENT_ROWS} WHERE {where} AND AssignmentStatus IN (SELECT value FROM json_each(?))
+            ORDER BY assignments.number LIMIT ?
         """
-        with self.file.reading(now) as db:
-            rows = db.execute(sql, {**values, "statuses": json.dumps(list(statuses)), "limit": limit})
-            return [read_assignment(row) for row in rows]
+        rows = self.file.rows(sql, [*values, json.dumps(list(statuses)), limit], now)
+        return [read_assignment(row) for row in rows]
+
+    def statuses(self, now: int) -> list[tuple[str, str, str]]:
+        """The id, the status and the batch of all submitted assignments."""
+        sql = """
+            SELECT AssignmentId, AssignmentStatus, batch FROM assignments JOIN hits USING (HITId)
+            WHERE AssignmentStatus IN ('Submitted', 'Approved', 'Rejected')
+        """
+        return [tuple(row.values()) for row in self.file.rows(sql, now=now)]
+
+    def money(self, now: int) -> dict[tuple[str, str], Decimal]:
+        """What each worker has Approved, Submitted (waiting), or as bonus."""
+        rows = (row.values() for row in self.file.rows(MONEY, now=now))
+        return {(worker, kind): dollars(money) for worker, kind, money in rows}
 
     def held(self, worker: str, now: int) -> list[Record]:
-        """What the worker has accepted and not yet submitted."""
         return self.all(now, worker=worker, statuses=["Accepted"])
 
     def earnings(self, worker: str, now: int) -> Earnings:
         sql = """
-            SELECT coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Approved'), 0),
-                coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Submitted'), 0),
-                (SELECT coalesce(sum(amount), 0) FROM bonuses WHERE WorkerId = :worker),
-                count(*)
+            SELECT coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Approved'), 0) AS approved,
+                coalesce(sum(reward) FILTER (WHERE AssignmentStatus = 'Submitted'), 0) AS waiting,
+                (SELECT coalesce(sum(amount), 0) FROM bonuses WHERE WorkerId = :worker) AS bonuses,
+                count(*) AS done
             FROM assignments
             WHERE WorkerId = :worker AND AssignmentStatus IN ('Submitted', 'Approved', 'Rejected')
         """
-        with self.file.reading(now) as db:
-            approved, waiting, bonuses, done = db.execute(sql, {"worker": worker}).fetchone()
+        [row] = self.file.rows(sql, {"worker": worker}, now)
+        approved, waiting, bonuses, done = row.values()
         return Earnings(dollars(approved), dollars(waiting), dollars(bonuses), done)
 
     def approve(self, assignment: str, feedback: str | None, now: int, *, override: bool = False) -> None:
@@ -178,21 +187,21 @@ class WorkStore:
                     raise RefusedError("InvalidHITState", message)
             else:
                 _check_status(record, "Submitted")
-            db.execute(
-                "UPDATE assignments SET AssignmentStatus = 'Approved', ApprovalTime = ?,"
-                " RequesterFeedback = coalesce(?, RequesterFeedback) WHERE AssignmentId = ?",
-                [now, feedback, assignment],
-            )
+            self._review(db, record, "Approved", "ApprovalTime", now, feedback)
 
     def reject(self, assignment: str, feedback: str, now: int) -> None:
-        """Reject submitted work; its place on the hit stays taken."""
         with self.file.writing(now) as db:
-            _check_status(find_assignment(db, assignment), "Submitted")
-            db.execute(
-                "UPDATE assignments SET AssignmentStatus = 'Rejected', RejectionTime = ?, RequesterFeedback = ?"
-                " WHERE AssignmentId = ?",
-                [now, feedback, assignment],
-            )
+            record = find_assignment(db, assignment)
+            _check_status(record, "Submitted")
+            self._review(db, record, "Rejected", "RejectionTime", now, feedback)
+
+    @staticmethod
+    def _review(
+        db: sqlite3.Connection, record: Record, status: str, time: str, now: int, feedback: str | None
+    ) -> None:
+        sql = f"UPDATE assignments SET AssignmentStatus = ?, {time} = ?, RequesterFeedback = ? WHERE AssignmentId = ?"
+        words = feedback or record["RequesterFeedback"]
+        db.execute(sql, [status, now, words, record["AssignmentId"]])
 
     def pay_bonus(self, request: Request, now: int) -> None:
         """Pay for good work; a request token pays once a day. The worker finds the reason among the messages."""
@@ -206,10 +215,8 @@ class WorkStore:
             if use_token(db, "bonus", request.get("UniqueRequestToken"), assignment, now) is not None:
                 message = f"This UniqueRequestToken has paid a bonus for {assignment} before."
                 raise RefusedError("DuplicateRequest", message)
-            db.execute(
-                "INSERT INTO bonuses (WorkerId, AssignmentId, amount, Reason, GrantTime) VALUES (?, ?, ?, ?, ?)",
-                [worker, assignment, amount, reason, now],
-            )
+            values = {"WorkerId": worker, "AssignmentId": assignment, "amount": amount}
+            insert(db, "bonuses", values | {"Reason": reason, "GrantTime": now})
             leave_message(db, worker, f"A bonus of ${dollars(amount)}", reason, now)
 
     def bonuses(
@@ -222,23 +229,21 @@ class WorkStore:
         limit: int = -1,
     ) -> list[Record]:
         """Bonuses of a hit, of an assignment or all, in the order in which they were paid."""
-        where, values = _filter(after, {"HITId": hit, "AssignmentId": assignment})
+        where, values = _filter(after, {"HITId": hit, "AssignmentId": assignment}, "bonuses.number")
         sql = f"""
-            SELECT * FROM (SELECT bonuses.*, HITId FROM bonuses JOIN assignments USING (AssignmentId))
-            WHERE {where} ORDER BY number LIMIT :limit
+            SELECT bonuses.*, HITId FROM bonuses JOIN assignments USING (AssignmentId)
+            WHERE {where} ORDER BY bonuses.number LIMIT ?
         """
-        with self.file.reading(now) as db:
-            rows = db.execute(sql, {**values, "limit": limit})
-            return [dict(row) | {"BonusAmount": str(dollars(row["amount"]))} for row in rows]
+        rows = self.file.rows(sql, [*values, limit], now)
+        return [row | {"BonusAmount": str(dollars(row["amount"]))} for row in rows]
 
 
-def _filter(after: int, wanted: Mapping[str, str | None]) -> tuple[str, dict[str, Any]]:
+def _filter(
+    after: int, wanted: Mapping[str, str | None], number: str = "assignments.number"
+) -> tuple[str, list[int | str]]:
     """The condition for rows beyond a number with these values, where they are not None."""
     values = {name: value for name, value in wanted.items() if value is not None}
-    return " AND ".join(["number > :after", *(f"{name} = :{name}" for name in values)]), {
-        "after": after,
-        **values,
-    }
+    return " AND ".join([f"{number} > ?", *(f"{name} = ?" for name in values)]), [after, *values.values()]
 
 
 def _check_status(record: Record, *expected: str) -> None:

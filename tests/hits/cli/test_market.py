@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -16,128 +15,80 @@ from hits.market.client import MarketAddress, market_address
 from hits.market.folder import change_access, open_access, read_access
 from hits.server.store import Store
 
-START = "from rypt.cli import main; main()"
+SERVE = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "serve", "--port", "0"]
 
 
 @pytest.fixture
 def at(tmp_path):
-    """The folder of a market that is served."""
-    command = [
-        sys.executable,
-        "-c",
-        START,
-        "hits",
-        "serve",
-        str(tmp_path / "market"),
-        "--port",
-        "0",
-        "--json",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            process.stdout.readline()
-            yield tmp_path / "market"
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=180) == 0
+    """The folder of a market that was served, and is not any more."""
+    open_access(tmp_path / "market")
+    change_access(tmp_path / "market", url="http://127.0.0.1:1/")
+    return tmp_path / "market"
 
 
-def test_invitations_name_the_worker(capsys, at, tmp_path):
+@pytest.fixture
+def invite(capsys, at):
+    return lambda *arguments: run(capsys, "hits", "invite", *arguments, "--market", at)
+
+
+def test_invitations_name_the_worker(invite, at, tmp_path):
     (tmp_path / "names.csv").write_text("name,email\nAda,a@example.org\n\nBob,b@example.org\n")
-    code, out, err = run(
-        capsys, "hits", "invite", "Cem", "--bulk", tmp_path / "names.csv", "--market", at, "--country", "de"
-    )
+    code, out, err = invite("Cem", "--bulk", tmp_path / "names.csv", "--country", "de")
     assert code == 0
-    assert "no work to give now; `rypt hits publish` brings some" in err
+    assert "no work to give now" in err
+    assert f"dashboard: {read_access(at).dashboard_url}" in err
+    assert f"does not answer; `rypt hits serve {at}` serves it" in err
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[0] for row in rows] == ["Cem", "Ada", "Bob"]
     with Store(at / "market.db") as store:
         for name, worker, link in rows:
             found = store.people.by_token(link.rpartition("/")[2])
             assert (found.name, found.id, found.country) == (name, worker, "DE")
-    again = json.loads(run(capsys, "hits", "invite", "Cem", "Cem", "--market", at, "--json")[1])
-    assert [(person["name"], person["worker"]) for person in again] == [("Cem", rows[0][1])]
-
-
-def test_nothing_is_said_where_there_is_work(capsys, at):
-    with Store(at / "market.db") as store:
         make_hit(store, LifetimeInSeconds=10**10)
-    assert "no work" not in run(capsys, "hits", "invite", "Ada", "--market", at)[2]
+    _, out, err = invite("Cem", "Cem", "--json")
+    assert [(person["name"], person["worker"]) for person in json.loads(out)] == [("Cem", rows[0][1])]
+    assert "no work" not in err
+    assert invite()[:2] == (0, "")  # the link to the dashboard alone
 
 
-@pytest.mark.parametrize(("options", "shared"), [([], False), (["--id-parameter", "participant"], True)])
-def test_serve_says_how_to_stop_it_and_whom_the_shared_link_is_for(tmp_path, options, shared):
-    command = [
-        sys.executable,
-        "-c",
-        START,
-        "hits",
-        "serve",
-        str(tmp_path / "market"),
-        "--port",
-        "0",
-        *options,
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        lines = [process.stdout.readline().split()[0] for _ in range(4 if shared else 3)]
-        err = "".join(process.stderr.readline() for _ in range(2 if shared else 1))
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=180) == ("", "")
-    assert lines == ["market", "dashboard", "endpoint", *(["shared"] if shared else [])]
-    assert ("the link to give to the recruiting service" in err) == shared
-    assert "Ctrl-C stops the market" in err
-
-
-def test_links_are_taken_back_by_name_or_id(capsys, at):
-    made = json.loads(run(capsys, "hits", "invite", "Ada", "Bob", "Cem", "--market", at, "--json")[1])
-    assert run(capsys, "hits", "invite", "Ada", "--market", at)[0] == 0
-    assert run(capsys, "hits", "invite", "--revoke", "Ada", made[1]["worker"], "--market", at)[:2] == (
-        0,
-        "3 links revoked\n",
-    )
-    assert run(capsys, "hits", "invite", "--revoke", "Ada", "--market", at, "--json")[1] == '{"revoked": 0}\n'
-    code, out, err = run(capsys, "hits", "invite", "--revoke", "Zoe", "Cem", "--market", at)
-    assert (code, out) == (1, "")
-    assert "no worker 'Zoe'" in err
+def test_links_are_taken_back_by_name_or_id(invite, at):
+    people = json.loads(invite("Ada", "Bob", "Cem", "--json")[1])
+    assert invite("Ada")[0] == 0
+    assert invite("--revoke", "Ada", people[1]["worker"])[:2] == (0, "3 links revoked\n")
+    assert invite("--revoke", "Ada", "--json")[1] == '{"revoked": 0}\n'
+    code, out, err = invite("--revoke", "Zoe", "Cem")
+    assert (code, out, "no worker 'Zoe'" in err) == (1, "", True)
     with Store(at / "market.db") as store:
-        valid = [store.people.by_token(person["link"].rpartition("/")[2]) is not None for person in made]
+        valid = [store.people.by_token(person["link"].rpartition("/")[2]) is not None for person in people]
     assert valid == [False, False, True]
 
 
-def test_the_link_to_the_dashboard_is_printed_and_a_stopped_market_named(capsys, at, tmp_path):
-    code, out, err = run(capsys, "hits", "invite", "--market", at)
-    assert (code, out, err) == (0, "", f"dashboard: {read_access(at).dashboard_url}\n")
-    stopped = tmp_path / "stopped"
-    open_access(stopped)
-    change_access(stopped, url="http://127.0.0.1:1/")
-    code, out, err = run(capsys, "hits", "invite", "--market", stopped)
-    assert f"dashboard: {read_access(stopped).dashboard_url}" in err
-    assert f"does not answer; `rypt hits serve {stopped}` serves it" in err
-
-
-def test_a_country_has_two_letters(capsys, at):
-    for country in ("Germany", "D", "", "4A", "ÄÖ", "D E"):
-        code, out, err = run(capsys, "hits", "invite", "Ada", "--market", at, "--country", country)
-        assert (code, out) == (2, ""), country
-        assert "two letters such as DE" in err
-    with Store(at / "market.db") as store:
-        assert store.people.all() == []
-
-
-def test_a_folder_without_a_market_is_not_made_one(capsys, tmp_path):
+def test_mistakes_make_nothing(capsys, invite, at, tmp_path):
+    for country in ("Germany", "D", "", "4A", "ÄÖ"):
+        code, out, err = invite("Ada", "--country", country)
+        assert (code, out, "two letters such as DE" in err) == (2, "", True), country
     code, out, err = run(capsys, "hits", "invite", "Ada", "--market", tmp_path / "typo")
-    assert (code, out) == (1, "")
-    assert err == (
-        f"rypt: {tmp_path}/typo: there is no market here; start it first with `rypt hits serve {tmp_path}/typo`, "
-        "and wait until it prints its address\n"
-    )
+    assert (code, out, "there is no market here" in err, err.count("\n")) == (1, "", True, 1)
     assert not (tmp_path / "typo").exists()
+    (at / "market.db").write_bytes(b"SQLite format 3\0" + b"\xa5" * 8192)
+    code, out, err = invite("Ada")
+    assert (code, out, err.startswith(f"rypt: {at}/market.db: "), err.count("\n")) == (1, "", True, 1)
 
 
-def test_a_second_server_of_a_folder_is_refused(capsys, at):
-    url = json.loads((at / "market.json").read_text())["url"]
-    code, out, err = run(capsys, "hits", "serve", at, "--port", "0")
-    assert (code, out, err) == (1, "", f"rypt: {at}: this market is served already at {url}\n")
+@pytest.mark.parametrize(("options", "shared"), [([], False), (["--id-parameter", "participant"], True)])
+def test_serve_prints_links_and_refuses_a_second_server(capsys, tmp_path, options, shared):
+    command, pipe = [*SERVE, str(tmp_path / "market"), *options], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        lines = [process.stdout.readline().split() for _ in range(4 if shared else 3)]
+        err = "".join(process.stderr.readline() for _ in range(2 if shared else 1))
+        second = run(capsys, "hits", "serve", tmp_path / "market", "--port", "0")
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=180) == ("", "")
+    assert [line[0] for line in lines] == ["market", "dashboard", "endpoint", *(["shared"] if shared else [])]
+    assert ("the link to give to the recruiting service" in err) == shared
+    assert "Ctrl-C stops the market" in err
+    assert second[:2] == (1, "")
+    assert f"is served already at {lines[0][1]}" in second[2]
 
 
 def test_a_campaign_knows_its_market(capsys, at, tmp_path, monkeypatch):
@@ -169,18 +120,3 @@ def test_a_campaign_knows_its_market(capsys, at, tmp_path, monkeypatch):
 )
 def test_other_markets_have_a_name_or_a_link(place, endpoint):
     assert market_address(place) == MarketAddress(endpoint=endpoint)
-
-
-def test_a_damaged_market_is_named(capsys, at):
-    run(capsys, "hits", "invite", *(f"worker {n}" for n in range(100)), "--market", at)
-    with sqlite3.connect(at / "market.db") as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.close()
-    data = (at / "market.db").read_bytes()
-    for suffix in ("-wal", "-shm"):
-        (at / f"market.db{suffix}").unlink(missing_ok=True)
-    (at / "market.db").write_bytes(data[:4096] + b"\xa5" * (len(data) - 4096))
-    code, out, err = run(capsys, "hits", "invite", "Ada", "--market", at)
-    assert (code, out) == (1, "")
-    assert err.startswith(f"rypt: {at}/market.db: ")
-    assert err.count("\n") == 1

@@ -1,7 +1,9 @@
 """Recruiting against a server of our own: one study and one payment, whenever the client is killed."""
 
 import json
+import threading
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from commands import run
@@ -174,6 +176,42 @@ def test_a_refused_payment_can_be_asked_again(service, recruited, log):
         pay_bonus(log, broken, name, Decimal("1.00"), "x")
     assert pay_bonus(log, client(service), name, Decimal("1.00"), "x")
     assert [payment["paid"] for payment in service.payments.values()] == [0, 1]
+
+
+@pytest.mark.parametrize("answer", [[], {"id": None}, {"total_cost": "abc"}, {"total_cost": 1e999}, "x"])
+def test_answers_of_another_shape_are_one_line(service, monkeypatch, answer):
+    monkeypatch.setattr(Prolific, "_send", lambda *arguments: answer)
+    for ask in (
+        lambda: client(service).cost(Decimal(1), 2),
+        lambda: client(service).submissions("s"),
+        lambda: client(service).prepare_bonus("s", "x", Decimal(1)),
+    ):
+        with pytest.raises(ProlificError, match="cannot be read"):
+            ask()
+
+
+def test_a_redirect_is_refused_and_gets_no_token(service):
+    """A payment that is sent elsewhere would be a page view there, and look as if it had been made."""
+    seen = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(self.headers)
+
+        def do_POST(self):
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        with pytest.raises(ProlificError, match="302"):
+            Prolific("secret", f"http://127.0.0.1:{server.server_port}").pay_bonus("p")
+        server.shutdown()
+    assert seen == []
 
 
 def test_a_list_that_ends_early_is_an_error(service, recruited):

@@ -19,8 +19,7 @@ from hits.market.collect import Reviewed, collect_into, review
 from hits.market.folder import BATCHES
 from hits.market.prolific import Prolific, ProlificError
 from hits.market.publish import publish
-from hits.market.recruit import RecruitingLog
-from hits.market.recruited import RecruitedMarket
+from hits.market.recruit import RecruitedMarket, RecruitingLog
 from hits.market.status import batch_status
 from hits.records import Batch, Kind
 from hits.results.answers import Results

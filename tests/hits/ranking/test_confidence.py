@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.ranking.confidence import (
+    Confidence,
     bootstrap,
     clusters,
     densest,
@@ -16,12 +17,11 @@ from hits.ranking.confidence import (
     rank_bounds,
     resampled_scores,
     sign_tests,
-    trim_of,
 )
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
-from hits.ranking.models.heuristics import WinRatio
 from hits.ranking.models.trueskill import TrueSkill
+from hits.ranking.models.wins import WinRatio
 from rypt.tails import sign_test
 from rypt.text import RyptError
 
@@ -78,15 +78,18 @@ def test_ranges_drop_the_ends_of_all_ranks(table, trim: int) -> None:
     assert (found.low <= found.high).all()
 
 
-def test_trim_is_koehns_and_the_papers() -> None:
-    assert (trim_of(1000), trim_of(100), trim_of(10)) == (25, 2, 0)
+@pytest.mark.parametrize(("samples", "trim"), [(1000, 25), (100, 2), (10, 0)])
+def test_by_default_the_trim_is_koehns_and_the_papers(samples: int, trim: int) -> None:
+    scores = np.random.default_rng(1).normal(0, 1, (samples, 6))
+    assert (ranges_of(scores).low == ranges_of(scores, trim).low).all()
+    assert (ranges_of(scores).high == ranges_of(scores, trim).high).all()
 
 
 @pytest.mark.parametrize("model", [WinRatio(), WinRatio("bojar"), WinRatio("wins-ties")])
 def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(model) -> None:
     """Means and deviations of scores agree with a plain loop over resampled comparisons."""
     rng = np.random.default_rng(1)
-    fast = resampled_scores(model, DATA, rng, samples=4000)
+    fast = resampled_scores(model, DATA, rng, Confidence(samples=4000))
     slow = []
     for _ in range(1500):
         wins, ties = DATA.take(rng.integers(0, len(DATA), len(DATA))).counts()
@@ -96,49 +99,35 @@ def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(
     assert fast.std(axis=0) == pytest.approx(np.std(slow, axis=0), rel=0.1)
 
 
-def test_rows_are_drawn_whole() -> None:
+@pytest.mark.parametrize("name", ["expected-wins", "trueskill", "bradley-terry"])
+def test_rows_are_drawn_whole(name: str) -> None:
     """Rows that always agree with themselves: drawing rows spreads scores by √10 more than drawing comparisons."""
-    records, rows = [], []
-    for row in range(60):
-        for _ in range(10):
-            records.append(("s", "a", "b", 1 if row % 2 else -1, ""))
-            rows.append(row)
-    data = replace(comparisons_of(records), row=np.array(rows, np.int32))
-    spread = [
-        resampled_scores(WinRatio(), data, np.random.default_rng(1), samples=2000, unit=unit).std(axis=0)[0]
-        for unit in ("comparison", "row")
-    ]
-    assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.1)
-    refitted = resampled_scores(
-        read_model("bradley-terry"), data, np.random.default_rng(1), samples=40, unit="row"
-    )
-    assert refitted.std(axis=0)[0] > 2 * spread[0]
-
-
-def test_ranges_of_one_seed_are_the_same_again() -> None:
-    model = TrueSkill()
-    for made in (model, WinRatio(), read_model("bradley-terry")):
-        found = [bootstrap(made, DATA, np.random.default_rng(3), samples=20) for _ in range(2)]
-        assert found[0].samples.tolist() == found[1].samples.tolist()
-        assert found[0].samples.shape == (20, 4)
-    threaded = bootstrap(made, DATA, np.random.default_rng(3), samples=20, threads=3)
-    assert threaded.samples.tolist() == found[0].samples.tolist()
-    by_row = bootstrap(model, DATA, np.random.default_rng(3), samples=20, unit="row")
-    assert (
-        by_row.samples.tolist()
-        != bootstrap(model, DATA, np.random.default_rng(3), samples=20).samples.tolist()
-    )
-
-
-def test_trueskill_spreads_more_where_rows_are_drawn() -> None:
-    """As for Expected Wins above: the ten comparisons of a row all say the same."""
     records = [("s", "a", "b", 1 if row % 2 else -1, "") for row in range(60) for _ in range(10)]
     data = replace(comparisons_of(records), row=np.repeat(np.arange(60, dtype=np.int32), 10))
+    samples = 2000 if name == "expected-wins" else 300
     spread = [
-        resampled_scores(TrueSkill(), data, np.random.default_rng(1), samples=400, unit=unit).std(axis=0)[0]
+        resampled_scores(
+            read_model(name), data, np.random.default_rng(1), Confidence(samples=samples, unit=unit)
+        ).std(axis=0)[0]
         for unit in ("comparison", "row")
     ]
     assert spread[1] / spread[0] == pytest.approx(np.sqrt(10), rel=0.2)
+
+
+@pytest.mark.parametrize("unit", ["comparison", "row"])
+@pytest.mark.parametrize("name", ["expected-wins", "trueskill", "bradley-terry"])
+def test_ranges_of_one_seed_are_the_same_again_for_any_number_of_threads(name: str, unit: str) -> None:
+    ranges = [
+        bootstrap(
+            read_model(name),
+            DATA,
+            np.random.default_rng(seed),
+            Confidence(samples=20, unit=unit, threads=threads),
+        )
+        for seed, threads in ((3, 1), (3, 3), (4, 1))
+    ]
+    assert ranges[0].scores.tolist() == ranges[1].scores.tolist() != ranges[2].scores.tolist()
+    assert ranges[0].samples.shape == (20, 4)
 
 
 def slow_densest(tally: list[int], wanted: float) -> tuple[int, int]:
@@ -177,7 +166,7 @@ def test_the_densest_range_of_samples_is_not_wider_than_that_without_ends() -> N
 def test_all_ties_share_all_ranks() -> None:
     data = from_counts(("a", "b", "c"), np.zeros((3, 3)), 5 - 5 * np.eye(3))
     for model in (WinRatio(), TrueSkill()):
-        found = bootstrap(model, data, np.random.default_rng(1), samples=50)
+        found = bootstrap(model, data, np.random.default_rng(1), Confidence(samples=50))
         assert found.clusters().tolist() == [1, 1, 1]
     assert found.low.min() == 1
     by_test = ranges_by_sign_tests(data.counts()[0])

@@ -11,17 +11,17 @@ from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.evaluate import (
     ENTRANTS,
     ComparisonSplit,
-    Entrant,
+    EvaluationRow,
+    ModelEvaluation,
     accuracy_of,
     evaluate,
     evaluate_models,
     oracle,
     perplexity_of,
-    read_entrant,
     split_by_rows,
     split_by_segment,
 )
-from hits.ranking.model import Fitted, carve, sign
+from hits.ranking.model import Fitted, carve, read_model, sign
 from rypt.text import RyptError
 
 TRUTH = (0.9, 0.5, 0.0, -0.4, -1.0)
@@ -117,48 +117,47 @@ def test_the_oracle_takes_the_most_frequent_outcome_of_a_pair() -> None:
     assert perplexity == pytest.approx(2 ** -((2 * log2(2 / 3) + log2(1 / 3)) / 3))
 
 
-def small(labels: list[str], threads: int = 1, seed: int = 5, trials: int = 3):  # type: ignore[no-untyped-def]
+def small(labels: list[str], threads: int = 1, seed: int = 5) -> ModelEvaluation:
     split = split_by_segment(DATA, least=300)
-    return evaluate(
-        split,
-        [read_entrant(label) for label in labels],
-        np.random.default_rng(seed),
-        sizes=(50, 400),
-        trials=trials,
-        threads=threads,
-    )
+    models = {label: read_model(label) for label in labels}
+    rng = np.random.default_rng(seed)
+    return evaluate(split, models, rng, sizes=(50, 400), trials=3, threads=threads)
+
+
+def row(evaluation: ModelEvaluation, model: str, size: int) -> EvaluationRow:
+    return next(row for row in evaluation.rows if (row.model, row.size) == (model, size))
 
 
 def test_all_models_learn_and_none_beats_the_oracle() -> None:
     found = small(list(ENTRANTS))
     assert len(found.rows) == len(ENTRANTS) * 2
-    assert found.row("uniform", 50).perplexity == pytest.approx(3.0)
-    assert found.row("expected-wins", 400).perplexity is None
-    assert found.row("expected-wins", 400).perplexity_radius is None
-    for row in found.rows:
-        assert len(row.accuracies) == 3
-        assert row.accuracy <= found.oracle_accuracy + 1e-12
-        assert row.accuracy == pytest.approx(np.mean(row.accuracies))
-        if row.perplexity is not None:
-            assert row.perplexity >= found.oracle_perplexity
-        carved = row.model.split(":")[0] in ("expected-wins", "trueskill", "hopkins-may")
-        assert (row.accuracy_radius is not None) == carved
+    assert row(found, "uniform", 50).perplexity == pytest.approx(3.0)
+    assert row(found, "expected-wins", 400).perplexity is None
+    assert row(found, "expected-wins", 400).perplexity_radius is None
+    for each in found.rows:
+        assert len(each.accuracies) == 3
+        assert each.accuracy <= found.oracle_accuracy + 1e-12
+        assert each.accuracy == pytest.approx(np.mean(each.accuracies))
+        if each.perplexity is not None:
+            assert each.perplexity >= found.oracle_perplexity
+        carved = each.model.split(":")[0] in ("expected-wins", "trueskill", "hopkins-may")
+        assert (each.accuracy_radius is not None) == carved
     for name in (
         "irt-gaussian:iterations=200",
         "thurstone:prior=1",
         "bradley-terry:prior=1",
         "students-geometric",
     ):
-        assert found.row(name, 400).perplexity < found.row("adjusted-uniform", 400).perplexity < 3.0
-        assert found.row(name, 400).perplexity < found.row(name, 50).perplexity
+        assert row(found, name, 400).perplexity < row(found, "adjusted-uniform", 400).perplexity < 3.0
+        assert row(found, name, 400).perplexity < row(found, name, 50).perplexity
     assert found.records()[0]["model"] == "uniform"
 
 
 def test_neither_threads_nor_other_models_change_a_row() -> None:
     one = small(["trueskill:order=select,runs=1", "hopkins-may", "irt-categorical"])
     two = small(["irt-categorical", "trueskill:order=select,runs=1"], threads=3)
-    for row in two.rows:
-        assert row == one.row(row.model, row.size)
+    for each in two.rows:
+        assert each == row(one, each.model, each.size)
     assert small(["hopkins-may"], seed=6).rows != small(["hopkins-may"]).rows
 
 
@@ -183,37 +182,16 @@ def test_the_radius_is_chosen_on_the_development_set() -> None:
     for development, radius in ((pairs(1, 8, 1), 0.3), (pairs(8, 1, 1), 0.001)):
         test = pairs(6, 3, 1)
         split = ComparisonSplit(train, development, test, "fixed")
-        entrants = [Entrant("fixed", Fixed())]
-        found = evaluate(split, entrants, np.random.default_rng(0), sizes=(3,), trials=2, radii=(0.001, 0.3))
-        (row,) = found.rows
-        assert row.accuracy_radius == radius
-        assert row.accuracy == pytest.approx(0.3 if radius == 0.3 else 0.6)
-        chances = carve(np.array([0.1, 0.0]), np.full(2, 0.001), row.perplexity_radius)[0, 1]
-        assert row.perplexity == pytest.approx(
+        found = evaluate(
+            split, {"fixed": Fixed()}, np.random.default_rng(0), sizes=(3,), trials=2, radii=(0.001, 0.3)
+        )
+        (only,) = found.rows
+        assert only.accuracy_radius == radius
+        assert only.accuracy == pytest.approx(0.3 if radius == 0.3 else 0.6)
+        chances = carve(np.array([0.1, 0.0]), np.full(2, 0.001), only.perplexity_radius)[0, 1]
+        assert only.perplexity == pytest.approx(
             2 ** -((log2(chances[0]) + 3 * log2(chances[1]) + 6 * log2(chances[2])) / 10)
         )
-
-
-def test_differences_are_paired() -> None:
-    found = small(["students-geometric", "uniform"])
-    gap, error = found.difference("students-geometric", "uniform", 400)
-    assert gap == pytest.approx(found.row("students-geometric", 400).accuracy - 1 / 3)
-    accuracies = np.array(found.row("students-geometric", 400).accuracies)
-    assert error == pytest.approx(accuracies.std(ddof=1) / np.sqrt(3))
-
-
-def test_progress_is_told() -> None:
-    told: list[int] = []
-    split = split_by_segment(DATA, least=300)
-    evaluate(
-        split,
-        [read_entrant("uniform")],
-        np.random.default_rng(0),
-        sizes=(10, 20),
-        trials=4,
-        after_trial=lambda: told.append(1),
-    )
-    assert len(told) == 8
 
 
 @pytest.mark.parametrize(
@@ -226,43 +204,32 @@ def test_progress_is_told() -> None:
     ],
 )
 def test_bad_settings(change: dict[str, object], message: str) -> None:
-    split = split_by_segment(DATA, least=300)
+    split, models = split_by_segment(DATA, least=300), {"uniform": read_model("uniform")}
     with pytest.raises(RyptError, match=message):
-        evaluate(split, [read_entrant("uniform")], np.random.default_rng(0), **{"sizes": (10,), **change})  # type: ignore[arg-type]
+        evaluate(split, models, np.random.default_rng(0), **{"sizes": (10,), **change})  # type: ignore[arg-type]
 
 
-def test_a_model_that_fails_says_where() -> None:
-    split = split_by_segment(DATA, least=300)
-    with pytest.raises(RyptError, match="bradley-terry, 3 comparisons, trial 1: bradley-terry: "):
-        evaluate(split, [read_entrant("bradley-terry")], np.random.default_rng(0), sizes=(3,), trials=1)
-    with pytest.raises(RyptError, match="every model once"):
-        evaluate(split, [read_entrant("uniform")] * 2, np.random.default_rng(0), sizes=(3,))
-    with pytest.raises(RyptError, match="MODEL:NAME=VALUE"):
-        read_entrant("trueskill:select")
+def test_what_fails_says_where_and_progress_is_counted() -> None:
+    split, trials = split_by_segment(DATA, least=300), []
+    for name, sizes in (("uniform", (10, 20)), ("bradley-terry", (3,))):
+        models, rng = {name: read_model(name)}, np.random.default_rng(0)
+        if name == "uniform":
+            evaluate(split, models, rng, sizes=sizes, trials=4, after_trial=lambda: trials.append(1))
+            assert len(trials) == 8
+        else:
+            with pytest.raises(RyptError, match="bradley-terry, 3 comparisons, trial 1: bradley-terry: "):
+                evaluate(split, models, rng, sizes=sizes, trials=1)
 
 
 def test_few_comparisons_say_what_is_needed() -> None:
-    """What is suggested works."""
-    few = comparisons_of([(f"s{i // (1 + i % 3)}", "a", "b", 1 if i % 4 else -1, "") for i in range(120)])
+    few, rng = pairs(60, 20, 40), np.random.default_rng(1)
     with pytest.raises(
-        RyptError, match=r"expected 10,400 comparisons or more: 2,000 to test on and 2,000 to choose"
+        RyptError, match=r"10,400 comparisons or more: .* found 120: lower --least and --sizes"
     ):
-        evaluate_models(few, ["bojar"], np.random.default_rng(1))
-    with pytest.raises(RyptError, match=r"found 120; try --least 30 --sizes 30"):
-        evaluate_models(few, ["bojar"], np.random.default_rng(1))
-    assert evaluate_models(few, ["bojar"], np.random.default_rng(1), least=30, sizes=(30,), trials=1).rows
-
-
-def test_few_segments_are_split_by_rows() -> None:
-    """All segments are judged alike here, so that no few of them can be set aside."""
-    few = comparisons_of([(f"s{i // 10}", "a", "b", 1 if i % 4 else -1, "") for i in range(70)])
-    with pytest.raises(RyptError, match=r"found 70; try --split rows --least 17 --sizes 17"):
-        evaluate_models(few, ["bojar"], np.random.default_rng(1))
-    assert evaluate_models(
-        few, ["bojar"], np.random.default_rng(1), split="rows", least=17, sizes=(17,), trials=1
-    ).rows
-    with pytest.raises(RyptError, match="they are too few, or of too few segments"):
-        evaluate_models(few, ["bojar"], np.random.default_rng(1), development=False, radii=(0.1,))
+        evaluate_models(few, ["bojar"], rng)
+    assert evaluate_models(few, ["bojar"], rng, split="rows", least=30, sizes=(30,), trials=1).rows
+    with pytest.raises(RyptError, match="every model once"):
+        evaluate_models(few, ["bojar", "bojar"], rng)
 
 
 def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> None:
@@ -270,7 +237,7 @@ def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> No
     rows += [(f"t{i}", "a", "b", 1, "") for i in range(50)]
     data = comparisons_of(rows)
     split = split_by_segment(data, 50, development=False)
-    assert (len(split.train), len(split.development), len(split.test)) == (300, 0, 50)
+    assert (len(split.train), split.development, len(split.test)) == (300, None, 50)
     made = evaluate_models(
         data,
         ["bojar", "adjusted-uniform"],
@@ -281,6 +248,6 @@ def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> No
         trials=2,
         radii=[0.1],
     )
-    assert made.row("bojar", 40).accuracy > 0.5
+    assert row(made, "bojar", 40).accuracy > 0.5
     with pytest.raises(RyptError, match="one radius where there is no development set"):
         evaluate_models(data, ["bojar"], np.random.default_rng(1), least=50, development=False, sizes=[40])

@@ -40,9 +40,19 @@ def test_every_model_can_be_made_and_fitted_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_refuses_an_option_it_does_not_have(name: str) -> None:
+def test_every_model_refuses_an_option_it_does_not_have_and_no_comparisons(name: str) -> None:
     with pytest.raises(RyptError, match=f"the model {name} has no option 'nonsense'"):
         read_model(name, {"nonsense": "1"})
+    with pytest.raises(RyptError, match="expected comparisons, found none"):
+        read_model(name).fit(comparisons_of([], ("a", "b")), np.random.default_rng(0))
+
+
+def test_options_after_a_colon() -> None:
+    assert read_model("bradley-terry:prior=2,ties=ignore") == read_model(
+        "bradley-terry", {"prior": "2", "ties": "ignore"}
+    )
+    with pytest.raises(RyptError, match="MODEL:NAME=VALUE"):
+        read_model("trueskill:select")
 
 
 def test_carve_integrates_the_difference_of_two_gaussians() -> None:
@@ -58,7 +68,6 @@ def test_carve_integrates_the_difference_of_two_gaussians() -> None:
 def test_order_of_equal_scores_is_by_name() -> None:
     fitted = Fitted(("z", "a", "m"), np.array([0.5, 0.5, 0.7]), "")
     assert fitted.order() == [2, 1, 0]
-    assert fitted.probabilities(0, 1) is None
 
 
 def test_too_little_is_refused() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from hits.ranking import plot
+from hits.ranking.confidence import Confidence
 from hits.ranking.data import from_counts
 from hits.ranking.model import read_model
-from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
+from hits.ranking.result import Ranked, RankedGroup, rank_systems
 from hits.ranking.table import score_intervals
 from rypt import picture
 from rypt.text import RyptError

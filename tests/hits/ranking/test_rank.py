@@ -8,16 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import hits.ranking.model
+from hits.cli.rank.group import rank as command
+from hits.ranking.confidence import Confidence
 from hits.ranking.data import Comparisons
 from hits.ranking.model import Fitted, check_fit, sign
 from hits.ranking.rank import rank
 from hits.ranking.readers.files import ComparisonFiles
-from hits.ranking.result import Confidence
+from hits.ranking.side_by_side import rank_side_by_side
 from rypt.options import Options
 from rypt.text import InputError, RyptError
 
+SCORES = "system,segment,score\n" + "".join(
+    f"{s},{i},{v + i % 3}\n" for i in range(30) for s, v in (("x", 80), ("y", 70))
+)
 COUNTS = "uedin cu 30 2 5\nuedin jhu 28 3 6\ncu jhu 12 4 11\n"
 
 
@@ -38,12 +44,22 @@ def test_one_call_ranks_a_file(counts: Path) -> None:
     assert "uedin" in repr(table)
 
 
-def test_the_default_is_trueskill_and_the_seed_decides(counts: Path) -> None:
-    quick = Confidence("none")
+def test_one_default_for_the_function_and_the_command(counts: Path, tmp_path: Path) -> None:
+    """Expected Wins for comparisons, the mean for scores, whatever files are ranked together."""
+    (tmp_path / "esa.en-de.csv").write_text(SCORES, encoding="utf-8")
+    (tmp_path / "pairs.cs-en").write_text(COUNTS, encoding="utf-8")
+    together = rank([tmp_path / "esa.en-de.csv", tmp_path / "pairs.cs-en"])
+    assert [group.model for group in together.groups] == ["mean", "expected-wins"]
+    alone = rank(tmp_path / "pairs.cs-en")
+    assert alone.groups[0].signature == together.groups[1].signature
+    printed = CliRunner().invoke(command, [str(tmp_path / "pairs.cs-en"), "--json", "-q"])
+    assert json.loads(printed.stdout) == json.loads(json.dumps(alone.as_dict()))
+
+
+def test_the_seed_decides(counts: Path) -> None:
     one, again, other = (
-        rank(counts, options={"runs": "3"}, confidence=quick, seed=seed) for seed in (1, 1, 2)
+        rank(counts, "trueskill:runs=3", confidence=Confidence("none"), seed=seed) for seed in (1, 1, 2)
     )
-    assert one.signature.startswith("trueskill|")
     assert one.as_dict() == again.as_dict() != other.as_dict()
 
 
@@ -109,3 +125,48 @@ def test_a_model_of_another_package(counts: Path, monkeypatch: pytest.MonkeyPatc
         rank(counts, "fewest-losses", options={"x": "1"})
     with pytest.raises(RyptError, match=r"expected a model expected-wins, .* found 'no-such-model'"):
         rank(counts, "no-such-model")
+
+
+# a wins more often, but mostly against c; b beats a: ratio of wins and share by opponent differ
+CIRCLE = "a b 10 0 14\na c 90 0 10\nb c 12 0 10\n"
+
+
+def test_several_models_have_their_tables_and_a_line_of_agreement(tmp_path: Path) -> None:
+    (tmp_path / "counts").write_text(CIRCLE, encoding="utf-8")
+    files = ComparisonFiles((tmp_path / "counts",))
+    labels = ["bojar", "mfas:list=2", "expected-wins"]
+    both = rank_side_by_side(files, labels, confidence=Confidence(samples=300))
+    assert ["".join(s.system for s in table.systems) for table in both.tables] == ["abc", "bac", "abc"]
+    text = both.as_table()
+    assert text.startswith("bojar\n")
+    assert "bojar and mfas:list=2 order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
+    assert all(table.groups[0].signature in text for table in both.tables)
+    record = json.loads(json.dumps(both.as_dict()))
+    assert [model["label"] for model in record["models"]] == labels
+    assert [round(each["accuracy"], 3) for each in record["agreements"]] == [0.667, 1.0, 0.667]
+    for ending in ("md", "html", "tex", "csv", "json", "txt", "svg"):
+        both.write(tmp_path / f"both.{ending}")
+        assert "bojar" in (tmp_path / f"both.{ending}").read_text(encoding="utf-8")
+
+
+def test_models_of_scores_and_of_comparisons_take_what_is_theirs(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(SCORES, encoding="utf-8")
+    both = rank_side_by_side(
+        ComparisonFiles((tmp_path / "s.csv",)),
+        ["mean", "bojar"],
+        confidence=Confidence("wilcoxon", samples=50),
+    )
+    assert "ranges:wilcoxon" in both.tables[0].signature
+    assert "ranges:samples-50" in both.tables[1].signature  # the test is for scores
+
+
+def test_wrong_models_are_reported_before_anything_is_read() -> None:
+    nowhere = ComparisonFiles(("nowhere",))
+    for models, message in (
+        (["bojar", "x"], r"expected a model .* found 'x'"),
+        (["bojar:y=1", "mfas"], "the model bojar has no option"),
+        (["bojar", "mean:y=1"], "the model mean has no option"),
+        (["bojar", "bojar"], "expected every model once"),
+    ):
+        with pytest.raises(RyptError, match=message):
+            rank_side_by_side(nowhere, models)

@@ -103,12 +103,9 @@ def test_what_must_not_be_asked_is_not_asked() -> None:
     assert all(differ(match.systems, match.segment) for match in matches)
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_decides_and_bad_wishes_are_refused() -> None:
     runs = [select_matches(None, everything(*"abcd"), 20, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
-
-
-def test_bad_wishes_are_refused() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(RyptError, match="expected 2 to 5 systems in a match, found 6"):
         select_matches(None, everything(*"abcdefg"), 1, rng, players=6)

@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from hits.ranking.confidence import Confidence
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.head2head import as_record, as_rows, head_to_head
 from hits.ranking.model import read_model
 from hits.ranking.names import TABLES
 from hits.ranking.rank import SystemTable
-from hits.ranking.result import Confidence, Ranked, RankedGroup, rank_systems
+from hits.ranking.result import Ranked, RankedGroup, rank_systems
 from hits.ranking.scores.data import ScoreRecord, scores_of
 from hits.ranking.scores.mean import rank_by_mean
 from hits.ranking.table import LONGEST, as_json, as_table, cells, score_intervals, short_names, verdict
@@ -221,7 +222,7 @@ def test_resamples_are_fitted_on_the_threads_asked_for_and_counted() -> None:
             self.resampling = True
             return read_model("expected-wins").fit(comparisons, rng)
 
-    how = Confidence(samples=6, threads=2, seen=lambda: counted.append(1))
+    how = Confidence(samples=6, threads=2, after_resample=lambda: counted.append(1))
     (ranking,) = rank_systems(DATA, Waiting(), np.random.default_rng(1), how)
     assert len(counted) == 6
     assert ranking.signature.endswith("|ranges:samples-6")

@@ -261,20 +261,6 @@ def test_a_damaged_market_is_not_served(tmp_path: Path) -> None:
         serve(tmp_path, "127.0.0.1", 0, lambda info: None)
 
 
-def test_unsigned_and_forged_requests_change_nothing(client: FlaskClient) -> None:
-    headers = {
-        "X-Amz-Target": "MTurkRequesterServiceV20170117.CreateHIT",
-        "Content-Type": "application/x-amz-json-1.1",
-    }
-    assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
-    forged = (
-        "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/mturk-requester/aws4_request, SignedHeaders=host"
-    )
-    headers["Authorization"] = f"{forged}, Signature={'0' * 64}"
-    assert client.post("/", data=json.dumps(HIT), headers=headers).status_code == 403
-    assert client.application.extensions["market"].store.hits.all(0) == []
-
-
 def test_an_error_of_ours_tells_nothing(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -295,17 +281,13 @@ def test_an_error_of_ours_tells_nothing(
 @pytest.mark.parametrize(
     "host", ["a..b", "a b", "\u00e4", "[::", "a:b", "x" * 64, ".", "a/b", "evil.example@x"]
 )
-@pytest.mark.parametrize("path", ["/", "/work", "/dashboard", "/nowhere"])
+@pytest.mark.parametrize("path", ["/", "/dashboard"])
 def test_a_host_that_is_none_is_refused_without_a_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, host: str, path: str
 ) -> None:
-    response = make_app(tmp_path).test_client().get(path, headers={"Host": host})
+    client = make_app(tmp_path).test_client()
+    for taken in ("market.example:8443", "[::1]:8000", "my_host.example."):
+        assert client.get("/", headers={"Host": taken}).status_code == 200
+    response = client.get(path, headers={"Host": host})
     assert (response.status_code, caplog.records) == (400, [])
     assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-
-@pytest.mark.parametrize(
-    "host", ["localhost", "market.example:8443", "127.0.0.1:8000", "[::1]:8000", "my_host.example."]
-)
-def test_hosts_are_taken(tmp_path: Path, host: str) -> None:
-    assert make_app(tmp_path).test_client().get("/", headers={"Host": host}).status_code == 200

@@ -1,20 +1,14 @@
 """Copies of published batches in the market's folder: controls for the dashboard, instructions in another language."""
 
-import json
 import re
 import shutil
-import signal
 import stat
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from commands import run
-from local_market import local_market
-from store_lives import available
+from local_market import local_market, work
 
 from hits.batch.folder import new_settings, read_batch, write_batch
 from hits.batch.systems import make_system_batch
@@ -22,7 +16,7 @@ from hits.market.folder import keep_batch, kept_batches
 from hits.market.publish import publish
 from hits.records import Kind
 from hits.server.app import make_app
-from hits.server.batches import market_language, waiting_batches
+from hits.server.batches import market_language
 from hits.server.pages.texts import consent_paragraphs
 from rypt.records import Segment
 
@@ -118,46 +112,18 @@ def test_the_requesters_consent_is_shown_in_another_language_rather_than_not_at_
     assert consent_paragraphs(tmp_path, ["ar", "de"]) == ["واحد"]
 
 
-def test_the_dashboard_knows_the_controls_of_what_was_published(capsys, tmp_path, batch):
+def test_the_dashboard_knows_the_controls_of_what_was_published(tmp_path, batch):
     """Also after the batch folder has gone."""
-    folder = tmp_path / "market"
-    start = "from rypt.cli import main; main()"
-    command = [sys.executable, "-c", start, "hits", "serve", folder, "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            json.loads(process.stdout.readline())
-            assert (
-                run(capsys, "hits", "publish", tmp_path / "batch", "--market", folder, "--yes", "-q")[0] == 0
-            )
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(180)
+    with local_market(tmp_path / "market") as (market, _):
+        market.folder = tmp_path / "market"
+        publish(batch, market)
     shutil.rmtree(tmp_path / "batch")
-    app = make_app(folder)
+    app = make_app(tmp_path / "market")
     market = app.extensions["market"]
-    worker, now = market.store.people.invite("Ada", 0).worker.id, int(time.time())
     right = {batch.annotation(item): item.columns["control"] or "A" for item in batch.items}
-    for hit in available(market.store, worker, now):
-        assignment = market.store.work.accept(worker, hit["HITId"], now)["AssignmentId"]
-        answer = {"choice": right[hit["RequesterAnnotation"]], "comment": ""}
-        market.store.work.submit(assignment, worker, answer, now)
+    work(market.store, "Ada", lambda hit: {"choice": right[hit["RequesterAnnotation"]], "comment": ""})
     controls = sum(item.columns["control"] != "" for item in batch.items)
-    assert controls > 0
     client = app.test_client()
     client.get(f"/dashboard?token={market.access.dashboard_token}")
     assert f"{controls} of {controls}" in client.get("/dashboard").text
-
-
-def test_batches_beside_the_market_wait_until_all_their_hits_are_published(tmp_path):
-    """In the layout of a campaign, ``two/batches/1`` and ``two/market``, or right beside the market."""
-    market = tmp_path / "two" / "market"
-    market.mkdir(parents=True)
-    for n, folder in enumerate(("two/batches/1", "two/mine", "batches/2")):
-        made_batch(tmp_path / folder, id=f"b{n}")
-    size = len(read_batch(tmp_path / "two" / "mine").items)
-    waiting = waiting_batches(market, {})
-    assert [str(folder.relative_to(tmp_path)) for folder, _, _ in waiting] == ["two/batches/1", "two/mine"]
-    assert [price.hits for _, _, price in waiting] == [size, size]
-    assert len(waiting_batches(market, {"b0": size, "b1": size - 1})) == 1
-    (tmp_path / "two" / "mine" / "batch.csv").write_text("broken")
-    assert len(waiting_batches(market, {})) == 1
+    assert '<span class="chosen">' in client.get("/dashboard/review").text

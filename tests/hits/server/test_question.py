@@ -23,48 +23,11 @@ from hits.server.question import (
 from rypt.text import FormatError
 
 PIECES = st.sampled_from(
-    [
-        "<p>",
-        "</p>",
-        "<div",
-        "</div>",
-        "</main>",
-        "<script>",
-        "</script>",
-        "<svg>",
-        "<style>",
-        "<textarea>",
-        "</textarea>",
-        "<form>",
-        "</form>",
-        "</body></html>",
-        "<!--",
-        "-->",
-        "<![CDATA[",
-        "]]>",
-        "<a href='javascript:x()'>",
-        "<b onclick=x()>",
-        '"',
-        "'",
-        ">",
-        "<",
-        "&lt;script&gt;",
-        "&#60;img src=x onerror=x()>",
-        "<img src=x onerror=x()>",
-        "<base href=//e>",
-        "\0",
-        "<select><option>",
-        "<title>",
-        "<math><mi//xlink:href='x'>",
-        "<meta http-equiv=refresh content=0>",
-        "<input name=csrf>",
-        "<iframe srcdoc='<script>'>",
-        "<plaintext>",
-        "<input autofocus onfocus=x() name=a>",
-        " formaction=//e",
-        "<button",
-        "</",
-    ]
+    """\0  <p>  </p>  <div  </div>  </main>  <script>  </script>  <svg>  <style>  <textarea>  </textarea>  <form>
+</form>  </body></html>  <!--  -->  <![CDATA[  ]]>  <a href='javascript:x()'>  <b onclick=x()>  "  '  >  <  </
+&lt;script&gt;  &#60;img src=x onerror=x()>  <img src=x onerror=x()>  <base href=//e>  <select><option>  <title>
+<math><mi//xlink:href='x'>  <meta http-equiv=refresh content=0>  <input name=csrf>  <iframe srcdoc='<script>'>
+<plaintext>  <input autofocus onfocus=x() name=a>   formaction=//e  <button""".replace("\n", "  ").split("  ")
 )
 
 

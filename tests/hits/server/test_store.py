@@ -1,15 +1,10 @@
 """The store: its file, one life told in full, random lives against a plain model, races, a killed process."""
 
-import os
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -80,102 +75,6 @@ def test_the_database_itself_refuses_what_must_not_happen(store: Store) -> None:
     attempt(change.format("'Accepted', SubmitTime = NULL, AutoApprovalTime = NULL"), assignment)
     attempt("UPDATE hits SET MaxAssignments = 0 WHERE HITId = ?", hit)
     assert store.work.find(assignment, 4)[0]["fields"] == YES
-
-
-CHILD = """
-import sys, threading
-from hits.server.store import Store
-from hits.server.store.records import RefusedError
-from store_lives import make_hit
-
-store = Store(sys.argv[1])
-hits = [make_hit(store, places=3) for _ in range(400)]
-
-def work(number):
-    worker = store.people.invite(f"w{number}", 0).worker.id
-    for hit in hits:
-        try:
-            assignment = store.work.accept(worker, hit, 1)["AssignmentId"]
-        except RefusedError:
-            continue
-        store.work.submit(assignment, worker, {"who": worker, "hit": hit}, 2)
-        sys.stdout.write(f"{assignment} {worker} {hit}\\n")
-        sys.stdout.flush()
-
-for number in range(6):
-    threading.Thread(target=work, args=[number]).start()
-"""
-
-
-def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
-    path, tests = tmp_path / "market.db", str(Path(__file__).parents[1])
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])},
-    )
-    assert child.stdout is not None
-    watchdog = threading.Timer(60, child.kill)
-    watchdog.start()
-    try:
-        lines = [child.stdout.readline() for _ in range(40)]
-        os.kill(child.pid, signal.SIGKILL)
-        lines += child.stdout.readlines()
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()
-        watchdog.cancel()
-    acknowledged = [line.split() for line in lines if line.endswith("\n")]
-    assert 40 <= len(acknowledged) < 1200, "the child was to be killed in the middle"
-    with Store(path) as store:
-        stored = {row["AssignmentId"]: row for row in store.work.all(3)}
-        for assignment, worker, hit in acknowledged:
-            answer = {"who": worker, "hit": hit}
-            assert stored[assignment]["fields"] == answer
-            assert store.work.submit(assignment, worker, answer, 4) == stored[assignment]
-        assert len(stored) - len(acknowledged) <= 6  # one a thread may not have been acknowledged yet
-        with store.file.reading(3) as db:
-            assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-            assert db.execute("SELECT count(*) FROM answers").fetchone()[0] == len(stored)
-        for hit in store.hits.all(3):
-            mine = [row for row in stored.values() if row["HITId"] == hit["HITId"]]
-            assert hit["submitted"] == len(mine) <= 3
-
-
-def test_a_whole_life(store: Store) -> None:
-    hit, worker = make_hit(store), make_worker(store)
-    assert [row["HITId"] for row in available(store, worker, 5)] == [hit]
-    assignment = store.work.accept(worker, hit, 5)
-    name = assignment["AssignmentId"]
-    assert assignment["Deadline"] == 605
-    assert store.hits.find(hit, 5)["HITStatus"] == "Unassignable"
-    assert store.work.held(worker, 6) == [assignment]
-    done = store.work.submit(name, worker, YES, 65)
-    assert (done["AssignmentStatus"], done["SubmitTime"], done["AutoApprovalTime"]) == (
-        "Submitted",
-        65,
-        86465,
-    )
-    assert store.hits.find(hit, 66)["HITStatus"] == "Reviewable"
-    assert available(store, worker, 66) == []
-    assert store.work.earnings(worker, 66).waiting == Decimal("0.05")
-    store.work.approve(name, "well done", 70)
-    assert store.work.earnings(worker, 71).approved == Decimal("0.05")
-    store.hits.delete(hit, 72)
-    assert store.hits.find(hit, 72)["HITStatus"] == "Disposed"
-    assert store.hits.all(72) == []
-
-
-def test_automatic_approval_happens_at_its_time_whenever_somebody_looks(store: Store) -> None:
-    worker = make_worker(store)
-    assignment = submit(store, worker, make_hit(store), 100)
-    assert status(store, assignment, 100 + 86399) == "Submitted"
-    row, _ = store.work.find(assignment, 10**8)
-    assert (row["AssignmentStatus"], row["ApprovalTime"]) == ("Approved", 100 + 86400)
-    with pytest.raises(RefusedError):
-        store.work.reject(assignment, "too late", 10**8)
 
 
 class Lives(RuleBasedStateMachine):
@@ -297,17 +196,6 @@ def test_submitting_again_is_acknowledged_and_stores_nothing(store: Store) -> No
     assert store.work.find(assignment, 903)[0]["fields"] == YES
 
 
-def test_accepting_again_gives_the_same_assignment_and_never_a_second(store: Store) -> None:
-    hit, worker = make_hit(store, places=5), make_worker(store)
-    assignment = accept(store, worker, hit, 1)
-    assert accept(store, worker, hit, 2) == assignment
-    store.work.submit(assignment, worker, YES, 3)
-    with pytest.raises(RefusedError) as error:
-        store.work.accept(worker, hit, 4)
-    assert code(error) == "AssignmentAlreadyExists"
-    assert store.hits.find(hit, 5)["NumberOfAssignmentsAvailable"] == 4
-
-
 def test_another_workers_assignment_does_not_exist(store: Store) -> None:
     hit, ada, bob = make_hit(store), make_worker(store), make_worker(store, "Bob")
     assignment = accept(store, ada, hit, 1)
@@ -321,21 +209,6 @@ def test_another_workers_assignment_does_not_exist(store: Store) -> None:
             attempt()
         assert code(error) == "AssignmentDoesNotExist"
     assert status(store, assignment, 3) == "Accepted"
-
-
-def test_time_runs_out_and_the_place_is_free_again(store: Store) -> None:
-    hit, ada, bob = make_hit(store), make_worker(store), make_worker(store, "Bob")
-    late = accept(store, ada, hit, 0)
-    with pytest.raises(RefusedError, match="no free place"):
-        store.work.accept(bob, hit, 600)
-    assert available(store, bob, 601)[0]["HITId"] == hit
-    with pytest.raises(RefusedError, match="time is over"):
-        store.work.submit(late, ada, YES, 601)
-    assert status(store, late, 601) == "Abandoned"
-    store.work.submit(accept(store, bob, hit, 601), bob, YES, 601 + 600)
-    with pytest.raises(RefusedError):
-        store.work.submit(late, ada, YES, 1201)
-    assert store.hits.find(hit, 1300)["submitted"] == 1
 
 
 def test_what_was_given_back_comes_last(store: Store) -> None:

@@ -34,14 +34,14 @@ def tally(comparisons: Comparisons, first: int, second: int | None) -> dict[int,
 
 
 def test_uniform() -> None:
-    assert fitted("uniform", some()).probabilities(0, 1) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert fitted("uniform", some()).outcomes[0, 1] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
 
 
 def test_adjusted_uniform() -> None:
     comparisons = some()
     share = sum(1 for outcome in comparisons.outcome if outcome == 0) / 60
     expected = ((1 - share) / 2, share, (1 - share) / 2)
-    assert fitted("adjusted-uniform", comparisons).probabilities(2, 0) == pytest.approx(expected)
+    assert fitted("adjusted-uniform", comparisons).outcomes[2, 0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
@@ -54,8 +54,8 @@ def test_independent_pairs(alpha: float) -> None:
                 counts = tally(comparisons, i, j)
                 total = sum(counts.values()) + 3 * alpha
                 expected = [(counts[k] + alpha) / total for k in (-1, 0, 1)]
-                assert found.probabilities(i, j) == pytest.approx(expected)
-    worth = [found.probabilities(0, j)[2] + found.probabilities(0, j)[1] / 2 for j in (1, 2)]
+                assert found.outcomes[i, j] == pytest.approx(expected)
+    worth = [found.outcomes[0, j][2] + found.outcomes[0, j][1] / 2 for j in (1, 2)]
     assert found.scores[0] == pytest.approx(sum(worth) / 2)
 
 
@@ -76,7 +76,7 @@ def test_independent_students(how: str) -> None:
         else:
             raw = [sqrt(x * y) for x, y in zip(mine, theirs, strict=True)]
             expected = [x / sum(raw) for x in raw]
-        assert found.probabilities(i, j) == pytest.approx(expected)
+        assert found.outcomes[i, j] == pytest.approx(expected)
     assert found.scores == pytest.approx([row[2] / (row[2] + row[0]) for row in alone])
     assert found.signature.startswith(f"students-{how}|alpha:1|")
 

@@ -62,19 +62,12 @@ def test_without_ties_it_is_choix(seed: int) -> None:
     comparisons = counted(7, seed, ties=False)
     wins, _ = comparisons.counts()
     expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=10_000, tol=1e-13)
-    for ties in ("davidson", "rao-kupper", "ignore"):
-        found = BradleyTerry(ties).fit(comparisons, RNG)
+    with_ties = from_counts(comparisons.systems, wins, 3 - 3 * np.eye(7))
+    for ties, data in (("davidson", comparisons), ("rao-kupper", comparisons), ("ignore", with_ties)):
+        found = BradleyTerry(ties).fit(data, RNG)
         assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
         assert "tie" not in found.extra
-
-
-def test_ties_ignored_are_no_ties() -> None:
-    with_ties = counted(6, 3)
-    wins, _ = with_ties.counts()
-    without = from_counts(with_ties.systems, wins, np.zeros_like(wins))
-    ignoring = BradleyTerry("ignore").fit(with_ties, RNG)
-    assert ignoring.scores == pytest.approx(BradleyTerry().fit(without, RNG).scores, abs=1e-9)
-    assert ignoring.outcomes[0, 1, 1] == 0.0
+        assert found.outcomes[0, 1, 1] == 0.0
 
 
 def test_a_prior_is_that_of_choix() -> None:
@@ -196,15 +189,14 @@ def records(text: str) -> Comparisons:
 @pytest.mark.parametrize(
     ("text", "ties", "message"),
     [
-        ("a>b b>a c>d d>c", "davidson", "no comparison between a, b and c, d"),
-        ("a>b a>c b>c c>b", "davidson", "a never lost to the others or tied"),
+        ("a>b b>a c>d d>c", "davidson", "a, b never lost to the other systems or tied"),
+        ("a>b a>c b>c c>b", "davidson", "a never lost"),
         ("a>b b>a a>c b>d c>d d>c", "ignore", "a, b never lost"),
         ("a=b b=c", "davidson", "every comparison is a tie"),
-        ("a>b b>a b=c", "ignore", "no decisive comparison between a, b and c"),
+        ("a>b b>a b=c", "ignore", "c never lost"),
         ("a>b a=b", "davidson", "the likelihood grows without end"),
         ("a>b a=b", "rao-kupper", "the likelihood grows without end"),
         ("a>b a=b b>c b=c", "davidson", "the likelihood grows without end"),
-        (999 * "a>b " + "a=b", "davidson", "the likelihood grows without end"),
         (999 * "a>b " + "a=b", "rao-kupper", "the likelihood grows without end"),
     ],
 )
@@ -221,11 +213,8 @@ def test_a_prior_ranks_what_never_lost_and_what_nobody_met() -> None:
 
 
 def test_options() -> None:
-    assert read_model("bradley-terry", {"ties": "rao-kupper", "prior": "2"}) == BradleyTerry(
-        "rao-kupper", 2.0
-    )
+    assert read_model("bradley-terry:ties=rao-kupper,prior=2") == BradleyTerry("rao-kupper", 2.0)
     assert read_model("thurstone") == BradleyTerry("rao-kupper", name="thurstone")
-    with pytest.raises(RyptError, match="prior"):
-        read_model("bradley-terry", {"prior": "-1"})
-    with pytest.raises(RyptError, match="davidson, rao-kupper, ignore"):
-        read_model("bradley-terry", {"ties": "half"})
+    for wrong in ("prior=-1", "ties=half"):
+        with pytest.raises(RyptError, match=wrong.partition("=")[0]):
+            read_model(f"bradley-terry:{wrong}")

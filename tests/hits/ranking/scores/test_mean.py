@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hits.ranking.result import Confidence
+from hits.ranking.confidence import Confidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
 from hits.ranking.scores.mean import clusters_by_tests, ranges_by_tests, rank_by_mean, resampled_means
 from rypt.text import RyptError

@@ -91,13 +91,6 @@ def test_exercises_come_first_with_reasons_and_once(app: Flask) -> None:
     assert app.extensions["market"].store.work.all(1000) == []  # nothing of it is stored as work
 
 
-def test_a_batch_without_exercises_begins_at_once(app: Flask) -> None:
-    ada = enter(app, "Ada")
-    assert ada.get("/work/training/b2").location == "/work"
-    assert ada.get("/work/training/..%2Fb1").status_code in (303, 404)
-    assert ada.post("/work/next", data={"csrf": token(ada)}).location.startswith("/work/a/")
-
-
 def test_changed_exercises_are_shown(app: Flask, tmp_path: Path) -> None:
     ada = enter(app, "Ada")
     assert "e3" in ada.get("/work/training/b1").text

@@ -1,8 +1,8 @@
 """Ratios of wins: Expected Wins, Bojar's ratio, and wins and ties by all comparisons.
 
-    Expected Wins   score(i) = 1/(n−1) Σⱼ wins(i, j) / (wins(i, j) + wins(j, i))     WMT12 and later
-    Bojar           score(i) = wins(i) / (wins(i) + losses(i))                       Bojar et al. 2011
-    wins and ties   score(i) = (wins(i) + ties(i)) / (wins(i) + ties(i) + losses(i)) before WMT11
+    expected-wins   score(i) = 1/(n−1) Σⱼ wins(i, j) / (wins(i, j) + wins(j, i))     WMT12 and later
+    bojar           score(i) = wins(i) / (wins(i) + losses(i))                       Bojar et al. 2011
+    wins-ties       score(i) = (wins(i) + ties(i)) / (wins(i) + ties(i) + losses(i)) before WMT11
 
 Koehn (2012) and Sakaguchi et al. (2014) print 1/n for Expected Wins; the programs, and the figures WMT published, have
 1/(n−1). The option ``divisor`` takes either: the order of systems is the same.
@@ -19,8 +19,6 @@ from hits.ranking.model import Fitted, check_fit, sign
 from rypt.arrays import Floats
 from rypt.options import Options
 
-DIVISORS = ("n-1", "n")
-UNSEEN = ("skip", "zero")
 NEUTRAL = 0.5  # the score of a system without a decisive comparison
 
 
@@ -28,7 +26,7 @@ def expected_wins(wins: Counts, *, divisor: str = "n-1", unseen: str = "skip") -
     """The mean share of wins against each opponent, ties left out; ``wins`` is (…, systems, systems).
 
     Opponents without a decisive comparison are skipped. The programs count 0 against them (``unseen="zero"``), which
-    punishes whoever was not compared.
+    punishes systems that were not compared.
 
     >>> expected_wins(np.array([[0, 3, 1], [1, 0, 1], [1, 1, 0]])).round(3).tolist()
     [0.625, 0.375, 0.5]
@@ -43,7 +41,7 @@ def expected_wins(wins: Counts, *, divisor: str = "n-1", unseen: str = "skip") -
 
 
 def wins_ties(wins: Counts, ties: Counts) -> Floats:
-    """The share of wins and ties in all comparisons; both are (…, systems, systems). Bojar's ratio has no ties.
+    """The share of wins and ties in all comparisons; both are (…, systems, systems). Bojar's ratio is without ties.
 
     >>> wins_ties(np.array([[0, 2], [1, 0]]), np.array([[0, 1], [1, 0]])).tolist()
     [0.75, 0.5]
@@ -52,13 +50,7 @@ def wins_ties(wins: Counts, ties: Counts) -> Floats:
     return _ratio(won + tied, won + lost + tied, NEUTRAL)
 
 
-def bojar(wins: Counts) -> Floats:
-    """The share of wins in all decisive comparisons; ``wins`` is (…, systems, systems)."""
-    return wins_ties(wins, np.zeros_like(wins))
-
-
 def _ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
-    """The quotient, and another number where the whole is 0."""
     ratio: Floats = np.full(np.shape(whole), otherwise)
     np.divide(part, whole, out=ratio, where=whole > 0)
     return ratio
@@ -76,16 +68,13 @@ class WinRatio:
         """Scores from counts (…, systems, systems)."""
         if self.name == "expected-wins":
             return expected_wins(wins, divisor=self.divisor, unseen=self.unseen)
-        return bojar(wins) if self.name == "bojar" else wins_ties(wins, ties)
+        return wins_ties(wins, ties if self.name == "wins-ties" else np.zeros_like(wins))
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        """Scores from the counts; nothing random."""
         check_fit(comparisons)
-        own = self.name == "expected-wins"
-        facts = {"divisor": self.divisor, "unseen": self.unseen} if own else {}
-        return Fitted(
-            comparisons.systems, self.scores(*comparisons.counts()), sign(self.name, comparisons, **facts)
-        )
+        options = {"divisor": self.divisor, "unseen": self.unseen} if self.name == "expected-wins" else {}
+        scores = self.scores(*comparisons.counts())
+        return Fitted(comparisons.systems, scores, sign(self.name, comparisons, **options))
 
 
 def make_win_ratio(options: Options) -> WinRatio:
@@ -93,5 +82,6 @@ def make_win_ratio(options: Options) -> WinRatio:
     if options.name != "expected-wins":
         return WinRatio(options.name)
     return WinRatio(
-        divisor=options.choice("divisor", "n-1", DIVISORS), unseen=options.choice("unseen", "skip", UNSEEN)
+        divisor=options.choice("divisor", "n-1", ("n-1", "n")),
+        unseen=options.choice("unseen", "skip", ("skip", "zero")),
     )

@@ -1,27 +1,28 @@
-"""How many judgments are needed to tell systems apart, and what they cost.
+"""How many judgments are needed until systems differ significantly, and what they cost.
 
 Koehn (2012) runs his simulation with more and more judgments until the wanted share of all pairs of systems is
-significantly different; WMT data behave like his σ² of 8 to 12 (`hits.ranking.simulation.simulate` says what that
-number is). His table has the first number of a coarse grid that reaches the share: the numbers here are on average 8 %
-lower.
+significantly different; WMT data behave like his σ² of 8 to 12 (`hits.ranking.simulation` says what that number is). His
+table has the first number of a coarse grid that reaches the share: the numbers here are on average 8 % lower.
 """
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from math import ceil, exp, log, sqrt
 from typing import Any
 
 import numpy as np
 
 from hits.kinds import KINDS
-from hits.payment import HOUR, MIN_WAGE, MTURK_FEES, Fees, Price, fair_rule
+from hits.payment import HOUR, MIN_WAGE, NO_FEES, Fees, Price, fair_rule
 from hits.ranking.data import Counts
-from hits.ranking.simulation.simulate import RANGE, SimulatedWorld, judge, sign_limits, told_apart
+from hits.ranking.simulation import SimulatedWorld, judge
 from hits.records import MAX_RANKED, Kind
 from rypt.arrays import Floats, Ints
 from rypt.compiled import compiled
+from rypt.tails import binomial_tail
 from rypt.text import RyptError
 
 STEP = 1.03  # from one number of judgments at which pairs are tested to the next
@@ -31,11 +32,11 @@ MOST = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class JudgmentPlan:
-    """How many comparisons tell the wanted share of pairs apart, and their price.
+    """How many comparisons make the wanted share of pairs differ significantly, and their price.
 
     ``low`` and ``high`` bound what the simulation does not know: two standard errors of the share; ``high`` is None
     where it would take more comparisons than were simulated. ``judgments`` counts comparisons as Koehn does: one hit
-    that ranks 5 systems gives 10. Ties among them are asked for and paid, but tell nothing apart.
+    that ranks 5 systems gives 10. Ties among them are asked for and paid, but say nothing of which system is better.
     """
 
     world: SimulatedWorld
@@ -67,12 +68,12 @@ def plan(
     experiments: int = 500,
     most: int = MOST,
     wage: Decimal = MIN_WAGE,
-    fees: Fees = MTURK_FEES,
+    fees: Fees = NO_FEES,
     seconds: Decimal | None = None,
-    seed: int = 0,
+    seed: int = 1,
     threads: int = 1,
 ) -> JudgmentPlan:
-    """Simulate until a share ``significant`` of all pairs is told apart on average, and price the judgments.
+    """Simulate until a share ``significant`` of all pairs differs significantly on average, and price the judgments.
 
     ``ways`` systems share a hit, two at least and five at most; fewer systems than that are all compared at once.
     ``ties`` is the share of comparisons that workers will call equal. Hits pay ``wage`` an hour at the pace of
@@ -91,20 +92,19 @@ def plan(
     needed = _crossing(sizes, means, significant)
     if needed is None:
         raise RyptError(
-            f"{most:,} judgments tell only {means[-1]:.1%} of the pairs apart on average, not {significant:.1%}"
+            f"with {most:,} judgments only {means[-1]:.1%} of the pairs differ on average, not {significant:.1%}"
         )
     low = _crossing(sizes, means + 2 * errors, significant)
-    asked = ceil(needed / (1 - ties))
     return JudgmentPlan(
         world,
         significant,
         experiments,
         seed,
         needed,
-        low if low is not None else needed,
+        needed if low is None else low,
         _crossing(sizes, means - 2 * errors, significant),
         ties,
-        price_of(asked, world.ways, wage, fees, seconds),
+        price_of(ceil(needed / (1 - ties)), world.ways, wage, fees, seconds),
     )
 
 
@@ -112,95 +112,106 @@ def price_of(
     comparisons: int,
     ways: int,
     wage: Decimal = MIN_WAGE,
-    fees: Fees = MTURK_FEES,
+    fees: Fees = NO_FEES,
     seconds: Decimal | None = None,
 ) -> Price:
-    """What so many comparisons cost when each hit shows so many systems and is done once.
+    """What a number of comparisons costs when each hit shows ``ways`` systems and is done once.
 
     >>> price_of(40_000, 5).total
-    Decimal('1200.00')
+    Decimal('1000.00')
     """
     kind, size = (Kind.COMPARISON, 1) if ways == 2 else (Kind.RANKING, ways)
     hits = -(-comparisons // (ways * (ways - 1) // 2))
     reward = fair_rule(kind, wage, seconds).reward(size)
     pace = seconds if seconds is not None else KINDS[kind].seconds
-    return Price(
-        hits, hits, hits * size, reward * hits, fees.fee(reward, 1) * hits, hits * size * pace / HOUR, wage
-    )
+    hours = hits * size * pace / HOUR
+    return Price(hits, hits, hits * size, reward * hits, fees.fee(reward, 1) * hits, hours, wage)
 
 
 def _curve(
     world: SimulatedWorld, significant: float, experiments: int, most: int, seed: int, threads: int
 ) -> tuple[Ints, Floats, Floats]:
-    """Numbers of comparisons, the mean share of pairs told apart, its standard error, until the share is sure.
+    """Numbers of comparisons, the mean share of significant pairs, its standard error, until the share is sure.
 
     Every experiment judges on from chunk to chunk, so that nothing is simulated twice.
     """
-    runs = [_Run(world, np.random.default_rng((seed, i))) for i in range(experiments)]
-    tried: list[Ints] = []
-    shares: list[Floats] = []
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        for sizes in _chunks(world.pairs, most):
-            limits = sign_limits(int(sizes[-1]) // world.pairs + 1, world.level / world.sides)
-            apart = np.array(list(pool.map(lambda run, at=sizes, cut=limits: run.advance(at, cut), runs)))
-            tried.append(sizes)
-            shares.append(apart)
-            if apart[:, -1].mean() - 3 * apart[:, -1].std() / sqrt(experiments) > significant:
+    rngs = [np.random.default_rng((seed, i)) for i in range(experiments)]
+    qualities = [world.quality(rng) for rng in rngs]
+    wins = np.zeros((experiments, world.systems, world.systems), np.int64)
+    tried, shares = np.zeros(0, np.int64), np.zeros((experiments, 0))
+    with ThreadPoolExecutor(threads) as pool:
+        for rows in _chunks(most // world.pairs):
+            limits = sign_limits(
+                int(rows[-1]), world.level / world.sides
+            )  # a judgment has a pair at most once
+            chunk = np.zeros((experiments, len(rows) - 1))
+            settings = world.deviation, world.ways, rows, limits
+            list(pool.map(partial(_judge_on, *settings), qualities, rngs, wins, chunk))
+            tried = np.append(tried, rows[1:] * world.pairs)
+            shares = np.concatenate([shares, chunk], axis=1)
+            if chunk[:, -1].mean() - 3 * chunk[:, -1].std() / sqrt(experiments) > significant:
                 break
-    table = np.concatenate(shares, axis=1)
-    return np.concatenate(tried), table.mean(axis=0), table.std(axis=0, ddof=1) / sqrt(experiments)
-
-
-def _chunks(pairs: int, most: int) -> Iterator[Ints]:
-    """Growing numbers of comparisons, whole judgments each."""
-    rows, place, last = [0], 0.0, most // pairs
-    while rows[-1] < last:
-        chunk: list[int] = []
-        while len(chunk) < CHUNK and rows[-1] < last:
-            place = max(place * STEP, rows[-1] + 1.0)
-            rows.append(min(int(place), last))
-            chunk.append(rows[-1] * pairs)
-        yield np.array(chunk, np.int64)
-
-
-class _Run:
-    """One experiment that can go on."""
-
-    def __init__(self, world: SimulatedWorld, rng: np.random.Generator) -> None:
-        self.world, self.rng = world, rng
-        self.quality = RANGE * rng.random(world.systems)
-        self.wins: Counts = np.zeros((world.systems, world.systems), np.int64)
-        self.done = 0
-
-    def advance(self, sizes: Ints, limits: Ints) -> Floats:
-        """The shares of pairs told apart at these numbers of comparisons."""
-        shares = np.zeros(len(sizes))
-        world = self.world
-        _advance(
-            self.quality, world.deviation, world.ways, self.done, sizes, limits, self.rng, self.wins, shares
-        )
-        self.done = int(sizes[-1])
-        return shares
+    return tried, shares.mean(axis=0), shares.std(axis=0, ddof=1) / sqrt(experiments)
 
 
 @compiled
-def _advance(
-    quality: Floats,
-    spread: float,
+def _judge_on(
+    deviation: float,
     ways: int,
-    done: int,
-    sizes: Ints,
+    rows: Ints,
     limits: Ints,
+    quality: Floats,
     rng: Any,
     wins: Counts,
-    out: Floats,
+    shares: Floats,
 ) -> None:
+    """Judge from each number of judgments to the next, and fill in the shares of significant pairs."""
     n = len(quality)
-    better, worse = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for place in range(len(sizes)):
-        judge(quality, spread, ways, sizes[place] - done, rng, wins)
-        done = sizes[place]
-        out[place] = told_apart(wins, limits, better, worse) / (n * (n - 1) / 2)
+    for k in range(len(shares)):
+        judge(quality, deviation, rng, np.zeros((rows[k + 1] - rows[k], ways), np.int64), wins)
+        different = 0
+        for i in range(n):
+            for j in range(i):
+                different += min(wins[i, j], wins[j, i]) <= limits[wins[i, j] + wins[j, i]]
+        shares[k] = different / (n * (n - 1) / 2)
+
+
+def _chunks(most: int) -> Iterator[Ints]:
+    """Growing numbers of judgments; each chunk begins with the last of the one before."""
+    rows, place = [0], 0.0
+    while rows[-1] < most:
+        rows = rows[-1:]
+        while len(rows) <= CHUNK and rows[-1] < most:
+            place = max(place * STEP, rows[-1] + 1.0)
+            rows.append(min(int(place), most))
+        yield np.array(rows, np.int64)
+
+
+def sign_limits(most: int, tail: float) -> Ints:
+    """For each number of comparisons the most losses that are still significant, -1 where none are.
+
+    A pair is different when P(X ≤ losses) ≤ ``tail`` for X ~ Binomial(n, 1/2).
+
+    >>> sign_limits(8, 0.05).tolist()
+    [-1, -1, -1, -1, -1, 0, 0, 0, 1]
+    """
+    limits: Ints = _sign_limits(most, tail)
+    return limits
+
+
+_binomial_tail = compiled(binomial_tail)
+
+
+@compiled
+def _sign_limits(most: int, tail: float) -> Any:
+    limits = np.full(most + 1, -1, np.int64)
+    limit = -1
+    for n in range(1, most + 1):
+        # P(X ≤ k) falls with n and the limit rises by at most 1, so two sums tell the next one
+        if _binomial_tail(limit + 1, n, 0.5) <= tail:
+            limit += 1
+        limits[n] = limit
+    return limits
 
 
 def _crossing(sizes: Ints, shares: Floats, wanted: float) -> int | None:
