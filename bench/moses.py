@@ -35,7 +35,7 @@ class Half:
     start: list[float]
 
     def write(self, labels: list[str]) -> None:
-        self.folder.mkdir()
+        self.folder.mkdir(parents=True)
         for i, document in enumerate(self.references):
             (self.folder / f"ref.{i}").write_text("".join(f"{line}\n" for line in document))
         lines = []
@@ -92,12 +92,18 @@ def read_list(folder: Path) -> tuple[list, list[list[str]], list[float]]:
     return rows, references, start
 
 
-def halves(rows: list, references: list[list[str]], start: list[float], place: Path) -> list[Half]:
-    """The even and the odd segments."""
+def halves(
+    rows: list, references: list[list[str]], start: list[float], place: Path, order: list[int] | None = None
+) -> list[Half]:
+    """The even and the odd segments, or the first and the second half of an order of all."""
+    size = len(references[0])
+    chosen = [range(0, size, 2), range(1, size, 2)] if order is None else np.array_split(order, 2)
     parts = []
-    for odd in (0, 1):
-        own = [(segment // 2, text, values) for segment, text, values in rows if segment % 2 == odd]
-        parts.append(Half(place / str(odd), own, [document[odd::2] for document in references], start))
+    for number, segments in enumerate(sorted(each) for each in chosen):
+        place_of = {segment: i for i, segment in enumerate(segments)}
+        own = [(place_of[segment], text, values) for segment, text, values in rows if segment in place_of]
+        documents = [[document[segment] for segment in segments] for document in references]
+        parts.append(Half(place / str(number), own, documents, start))
         parts[-1].write([f"F{i}" for i in range(len(start))])
     return parts
 

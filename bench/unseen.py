@@ -1,127 +1,77 @@
 """What tuned weights are worth on segments that were not tuned on: halves of lists, tuned on one, scored on the other.
 
-    python bench/unseen.py FOLDER …  [--seeds 3] [--splits 1] [--split-seed 7]
-                           [--methods unseen,list,pro]
+    python bench/unseen.py [FOLDER …] [--seeds 3] [--splits 1] [--split-seed 7] [--methods unseen,list,pro]
 
-A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with). The
-first split is into even and odd segments, the others are random; with --split-seed all are random, for a report on
-others than those that something was chosen on. Each is used both ways. All end points are scored by the same scorer,
-ties going to the first candidate. ``moses`` are the figures of Moses' mert with 20 restarts, mean of three seeds, once
-measured on the even and odd halves of lists of these names.
+A FOLDER holds ``nbest`` or ``nbest.gz``, ``ref.0`` … and ``init.opt`` (first line: the weights to start with); without
+one the list is made from a seed. The first split is into even and odd segments, the others are random; with
+--split-seed all are random, for a report on others than those that something was chosen on. Each is used both ways.
 """
 
 import argparse
+import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tuning import paths, warm_up
+from moses import halves, made_list, read_list
 
-from mert.learned import learned
-from mert.lists.arrays import read_lists
-from mert.optimize import TuningProblem, make_problem, optimize
-from mert.search.share import Share, column_facts, spreads
-from mert.search.shares import WholeList
-from mert.solve import SearchSettings
-from mert.unseen import unseen_weights
-from rypt.arrays import Floats
-from rypt.metrics.bleu import Bleu
-from rypt.texts.references import read_references
+import mert
 
-MOSES = {"uren": (16.98, 15.21), "fren": (23.16, 21.98), "bnen": (12.77, 11.67)}
-Method = Callable[[TuningProblem, Floats, int], Floats]
-
-
-def of_segments(problem: TuningProblem, chosen: Floats) -> TuningProblem:
-    """The same with some of the segments only."""
-    whole = problem.whole
-    spans = [np.arange(whole.offsets[i], whole.offsets[i + 1]) for i in chosen]
-    rows = np.concatenate(spans)
-    offsets = np.concatenate([[0], np.cumsum([len(span) for span in spans])]).astype(np.int64)
-    features = np.asfortranarray(whole.features[rows])
-    share = Share(offsets, features, None, whole.stats[rows], whole.rate)
-    return replace(problem, shares=WholeList(share), spread=spreads([column_facts(features, offsets)]))
-
-
-def halves(
-    problem: TuningProblem, splits: int, seed: int | None
-) -> list[tuple[TuningProblem, TuningProblem]]:
-    size = len(problem.sizes)
-    rng = np.random.default_rng(99 if seed is None else [99, seed])
-    orders = [np.concatenate([np.arange(0, size, 2), np.arange(1, size, 2)])] if seed is None else []
-    orders += [rng.permutation(size) for _ in range(splits - len(orders))]
-    pairs = []
-    for order in orders:
-        one, other = (of_segments(problem, np.sort(part)) for part in np.array_split(order, 2))
-        pairs += [(one, other), (other, one)]
-    return pairs
-
-
-def aim_at_unseen(problem: TuningProblem, start: Floats, seed: int) -> Floats:
-    ends = optimize(problem, start, restarts=20, seed=seed, scattered=True)
-    return unseen_weights(problem, start, ends, np.random.default_rng([seed, 1]))
-
-
-def best_of_climbs(problem: TuningProblem, start: Floats, seed: int) -> Floats:
-    return optimize(problem, start, restarts=20, seed=seed, scattered=True)[0].weights
-
-
-def default(problem: TuningProblem) -> int:
-    """The number of restarts of --aim list."""
-    return SearchSettings(aim="list").settled(len(problem.axes)).climbs
-
-
-METHODS: dict[str, Method] = {
-    "given": lambda problem, start, seed: start,
-    "unseen": aim_at_unseen,
-    "list": lambda problem, start, seed: (
-        optimize(problem, start, restarts=default(problem), seed=seed)[0].weights
-    ),
-    "best of 21": best_of_climbs,
-    "list of 21": lambda problem, start, seed: optimize(problem, start, restarts=20, seed=seed)[0].weights,
-    "pro": lambda problem, start, seed: learned(problem, start, "pro", np.random.default_rng(seed)),
-    "mira": lambda problem, start, seed: learned(problem, start, "mira", np.random.default_rng(seed)),
+METHODS = {
+    "unseen": {},
+    "list": {"aim": "list"},
+    "list of 21": {"aim": "list", "restarts": 20},
+    "pro": {"algorithm": "pro"},
+    "mira": {"algorithm": "mira"},
 }
+
+
+def tune(half, method: str, seed: int) -> tuple[float, list[float]]:
+    """CPU seconds and weights."""
+    began = time.process_time()
+    result = mert.tune(
+        [half.folder / "nbest"],
+        references=[half.folder / "ref"],
+        weights=half.folder / "weights",
+        search=mert.SearchSettings(seed=seed, **METHODS[method]),
+    )
+    return time.process_time() - began, list(result.weights.values())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--split-seed", type=int, help="draw all splits from this random seed")
     parser.add_argument("--methods", default=",".join(METHODS))
-    arguments = parser.parse_args()
-    warm_up()
-    rows: dict[str, list[float]] = {}
-    for folder in arguments.folders:
-        nbest, references, start = paths(folder)
-        problem = make_problem(read_lists([nbest]), Bleu(read_references(references)), start)
-        pairs = halves(problem, arguments.splits, arguments.split_seed)
-        name = folder.resolve().name
-        for method in arguments.methods.split(","):
-            seen, unseen, seconds = [], [], []
-            for seed in range(1, arguments.seeds + 1 if method not in ("given", "mira") else 2):
-                for tuned, other in pairs:
-                    began = time.process_time()
-                    weights = METHODS[method](tuned, start, seed)
-                    seconds.append(time.process_time() - began)
-                    seen.append(tuned.score(weights))
-                    unseen.append(other.score(weights))
-            rows.setdefault(method, []).append(float(np.mean(unseen)))
-            print(
-                f"{name:14} {method:12} {np.mean(seen):7.3f} → {np.mean(unseen):7.3f}  "
-                f"{np.mean(seconds):5.2f} s CPU",
-                flush=True,
-            )
-        if name in MOSES and arguments.split_seed is None:
-            print(f"{name:14} {'moses':12} {MOSES[name][0]:7.3f} → {MOSES[name][1]:7.3f}  measured before")
-    means = ", ".join(f"{method} {np.mean(values):.3f}" for method, values in rows.items())
-    print(f"mean of all lists, other half: {means}")
+    options = parser.parse_args()
+    lists = {folder.resolve().name: read_list(folder) for folder in options.folders}
+    means: dict[str, list[float]] = {}
+    for name, data in (lists or {"made": made_list(400, 100, 1)}).items():
+        rng = np.random.default_rng([99, options.split_seed or 0])
+        orders = [rng.permutation(len(data[1][0])).tolist() for _ in range(options.splits)]
+        if options.split_seed is None:
+            orders[0] = None
+        with tempfile.TemporaryDirectory() as scratch:
+            pairs = []
+            for number, order in enumerate(orders):
+                one, other = halves(*data, Path(scratch) / str(number), order)
+                pairs += [(one, other), (other, one)]
+            given = np.mean([other.bleu(other.start) for _, other in pairs])
+            print(f"{name:14} {'given':12} {given:17.3f}")
+            for method in options.methods.split(","):
+                rows = []
+                for seed in range(1, options.seeds + 1):
+                    for half, other in pairs:
+                        seconds, weights = tune(half, method, seed)
+                        rows.append((seconds, half.bleu(weights), other.bleu(weights)))
+                seconds, own, others = np.mean(rows, axis=0)
+                means.setdefault(method, []).append(others)
+                print(f"{name:14} {method:12} {own:7.3f} → {others:7.3f}  {seconds:5.2f} s CPU", flush=True)
+    print("mean, other half:", ", ".join(f"{method} {np.mean(each):.3f}" for method, each in means.items()))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def campaign_folder(campaign: Campaign) -> TuningFolder:
 
 def current_weights(campaign: Campaign) -> tuple[Path | None, list[Path]]:
     """The weights to start from, None where there are none, and those of earlier iterations."""
-    files = list(campaign_folder(campaign).weights_files().values())
+    files = list(campaign_folder(campaign).files("weights").values())
     if files:
         return files[-1], files[:-1]
     start = campaign.settings.decoder.weights
@@ -56,7 +56,7 @@ def current_weights(campaign: Campaign) -> tuple[Path | None, list[Path]]:
 
 def weights_before(campaign: Campaign, path: PathLike) -> list[Path]:
     """The weights of the iterations before the one that ``path`` belongs to; empty if it belongs to none."""
-    files = list(campaign_folder(campaign).weights_files().values())
+    files = list(campaign_folder(campaign).files("weights").values())
     places = [i for i, file in enumerate(files) if file.resolve() == Path(path).resolve()]
     return files[: places[0]] if places else []
 
@@ -101,18 +101,18 @@ def decode_campaign(campaign: Campaign | PathLike, weights: PathLike | None = No
     folder = campaign_folder(campaign)
     with folder.locked():
         number = _keep_weights(campaign, folder, weights)
-        already = folder.list_file(number).exists()
+        already = folder.file(number, "nbest.gz").exists()
         if not already:
-            start = read_weights(folder.weights_file(number))
+            start = read_weights(folder.file(number, "weights"))
             folder.decode(number, decoder, lambda nbest: _check_list(campaign, folder, start, nbest))
-        name = f"{LISTS}/{folder.list_file(number).name}"
+        name = f"{LISTS}/{folder.file(number, 'nbest.gz').name}"
         settings = add_list(campaign.folder, name)
     return _counted(Campaign(campaign.folder, settings, campaign.watch), number, name, already)
 
 
 def _keep_weights(campaign: Campaign, folder: TuningFolder, given: PathLike | None) -> int:
     """The number of the weights to decode with; new ones are copied to their place first."""
-    files = folder.weights_files()
+    files = folder.files("weights")
     last = max(files, default=0)
     if given is None:
         if files:
@@ -125,8 +125,8 @@ def _keep_weights(campaign: Campaign, folder: TuningFolder, given: PathLike | No
     start = read_weights(given)
     if files and read_weights(files[last]).values == start.values:
         return last
-    number = max(last, *folder.list_files(), 0) + 1
-    with open_output(folder.weights_file(number)) as stream:
+    number = max(last, *folder.files("nbest.gz"), 0) + 1
+    with open_output(folder.file(number, "weights")) as stream:
         stream.write(start.text)
     return number
 
@@ -141,7 +141,7 @@ def _check_list(campaign: Campaign, folder: TuningFolder, start: WeightsFile, nb
         raise InputError(
             nbest, None, f"expected candidates for all segments, {len(missing)} have none: {some}"
         )
-    for path in [*folder.list_files().values()][:1]:
+    for path in [*folder.files("nbest.gz").values()][:1]:
         first = read_lists([path])
         check_like_first(nbest, lists, () if first.open_ended else first.names, first.segments)
 

@@ -33,7 +33,7 @@ from mert.solve import SearchSettings, Solution, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats, Ints
 from rypt.locked_files import lock
-from rypt.metrics.metric import Metric, counted, references_of
+from rypt.metrics.metric import Metric, counted, parts_of, references_of
 from rypt.text import (
     InputError,
     PathLike,
@@ -49,6 +49,7 @@ T = TypeVar("T")
 SIGNIFICANT = 0.05
 RESTING = 1e-12  # a smaller movement of a weight is rounding
 KEEP = ("best", "last")
+PLAN = "plan.json"
 ATTEMPT = "decoding."  # what the name of the folder of an unfinished decoding begins with
 
 
@@ -56,7 +57,7 @@ ATTEMPT = "decoding."  # what the name of the folder of an unfinished decoding b
 class TuningFolder:
     """Where the files of iterations are; their names begin with ``prefix`` and the number of the iteration.
 
-    >>> TuningFolder.of_run(Path("rypt-tune")).list_file(3).as_posix()
+    >>> TuningFolder.of_run(Path("rypt-tune")).file(3, "nbest.gz").as_posix()
     'rypt-tune/run3.nbest.gz'
     """
 
@@ -69,36 +70,16 @@ class TuningFolder:
         """The folder of a run that belongs to no campaign."""
         return cls(folder, folder, "run")
 
-    @property
-    def plan_file(self) -> Path:
-        return self.lists / "plan.json"
+    def file(self, number: int, kind: str) -> Path:
+        """The file of an iteration: its weights, log, nbest.gz, npz or json."""
+        folder = self.weights if kind in ("weights", "log") else self.lists
+        return folder / f"{self.prefix}{number}.{kind}"
 
-    def weights_file(self, number: int) -> Path:
-        """The weights that an iteration decodes with."""
-        return self.weights / f"{self.prefix}{number}.weights"
-
-    def list_file(self, number: int) -> Path:
-        """The n-best list of an iteration, once it is whole and was checked."""
-        return self.lists / f"{self.prefix}{number}.nbest.gz"
-
-    def statistics_file(self, number: int) -> Path:
-        return self.lists / f"{self.prefix}{number}.npz"
-
-    def record_file(self, number: int) -> Path:
-        """The result of an iteration."""
-        return self.lists / f"{self.prefix}{number}.json"
-
-    def weights_files(self) -> dict[int, Path]:
-        """The files of weights by their iteration, in order."""
-        return self._numbered(self.weights, "weights")
-
-    def list_files(self) -> dict[int, Path]:
-        """The lists by their iteration, in order."""
-        return self._numbered(self.lists, "nbest.gz")
-
-    def _numbered(self, folder: Path, suffix: str) -> dict[int, Path]:
-        pattern = re.compile(rf"{self.prefix}([1-9][0-9]{{0,8}})\.{re.escape(suffix)}")
-        names = {path: pattern.fullmatch(path.name) for path in folder.glob(f"{self.prefix}*.{suffix}")}
+    def files(self, kind: str) -> dict[int, Path]:
+        """The files of all iterations, in order."""
+        pattern = re.compile(rf"{self.prefix}([1-9][0-9]{{0,8}})\.{re.escape(kind)}")
+        found = self.file(1, kind).parent.glob(f"{self.prefix}*.{kind}")
+        names = {path: pattern.fullmatch(path.name) for path in found}
         return dict(sorted((int(match[1]), path) for path, match in names.items() if match))
 
     @contextmanager
@@ -118,70 +99,40 @@ class TuningFolder:
         """
         for stale in self.lists.glob(f"{ATTEMPT}*"):
             shutil.rmtree(stale, ignore_errors=True)
-        self.statistics_file(number).unlink(missing_ok=True)
+        self.file(number, "npz").unlink(missing_ok=True)
         attempt = Path(tempfile.mkdtemp(prefix=ATTEMPT, dir=self.lists)).resolve()
         nbest = attempt / f"{self.prefix}{number}.nbest"
-        weights = self.weights_file(number)
-        decoder(number, weights.resolve(), nbest)
+        decoder(number, self.file(number, "weights").resolve(), nbest)
         try:
-            data = _read_whole(nbest)
+            data = read_bytes(nbest) if nbest.is_file() else bytearray()
+            if not data.strip():
+                raise InputError(nbest, None, "the decoder wrote no candidates")
+            if not data.endswith(b"\n"):
+                message = "the list breaks off in the middle of a line: the decoder did not finish it"
+                raise InputError(nbest, data.count(b"\n") + 1, message)
             checked = check(nbest)
         except InputError as error:
-            raise RyptError(f"{error}{last_words(weights.with_suffix('.log'))}") from None
-        with open_binary_output(self.list_file(number)) as stream:
+            raise RyptError(f"{error}{last_words(self.file(number, 'log'))}") from None
+        with open_binary_output(self.file(number, "nbest.gz")) as stream:
             stream.write(data)
         shutil.rmtree(attempt, ignore_errors=True)
         return checked
-
-
-def _read_whole(nbest: Path) -> bytearray:
-    """The bytes of a list; one that is empty or cut off is refused."""
-    data = read_bytes(nbest) if nbest.is_file() else bytearray()
-    if not data.strip():
-        raise InputError(nbest, None, "the decoder wrote no candidates")
-    if not data.endswith(b"\n"):
-        message = "the list breaks off in the middle of a line: the decoder did not finish it"
-        raise InputError(nbest, data.count(b"\n") + 1, message)
-    return data
-
-
-@dataclass(frozen=True, slots=True)
-class Stillness:
-    """Stop when weights come to rest: when none moves in an iteration, or when for ``iterations`` in a row none moves
-    by more than ``movement``, from iteration ``earliest`` on. Without a movement only the first counts.
-    """
-
-    movement: float | None
-    iterations: int = 3
-    earliest: int = 5
-
-    def reason(self, done: "Sequence[Iteration]") -> str | None:
-        """Why to stop after these iterations; None where there is no reason."""
-        if _movement(done[-1]) <= RESTING:
-            return "no weight changed"
-        if self.movement is None or len(done) < max(self.earliest, self.iterations):
-            return None
-        if any(_movement(iteration) > self.movement for iteration in done[-self.iterations :]):
-            return None
-        return f"no weight moved by more than {self.movement:g} in {self.iterations} iterations"
-
-
-def _movement(iteration: "Iteration") -> float:
-    return max(abs(value - iteration.used[name]) for name, value in iteration.weights.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
     """When a loop stops, besides when no candidate is new, and which weights it returns.
 
-    It stops after ``max_iterations``, by ``still``, or when for ``patience`` iterations what was decoded was not
-    significantly better than before. It returns the weights whose own decoding scored ``best``, or the ``last`` ones.
+    It stops after ``max_iterations``, or when for ``patience`` iterations what was decoded was not significantly better
+    than before. With ``still`` = (movement, iterations, earliest), as in Z-MERT, it also stops when no weight moves,
+    or none by more than the movement in this number of iterations, from the earliest iteration on. It returns the
+    weights whose own decoding scored ``best``, or the ``last`` ones.
     """
 
     max_iterations: int = 25
     patience: int = 3
     keep: str = "best"
-    still: Stillness | None = None
+    still: tuple[float, int, int] | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_iterations", "patience"):
@@ -194,8 +145,16 @@ class Stopping:
         """Why to stop after these iterations; None where there is no reason."""
         if done[-1].new == 0:
             return "no candidate is new"
-        if self.still and (reason := self.still.reason(done)):
-            return reason
+        if self.still:
+            movement, iterations, earliest = self.still
+            moved = [
+                max(abs(value - each.used[name]) for name, value in each.weights.items())
+                for each in done[-iterations:]
+            ]
+            if moved[-1] <= RESTING:
+                return "no weight changed"
+            if len(done) >= max(earliest, iterations) and max(moved) <= movement:
+                return f"no weight moved by more than {movement:g} in {iterations} iterations"
         if len(done) > self.patience and all(each.p > SIGNIFICANT for each in done[-self.patience :]):
             return f"no significant gain in {self.patience} iterations"
         return None
@@ -227,14 +186,7 @@ class LoopPlan:
             "references": digest,
             "start": self.start.values,
             "search": {**asdict(replace(self.search, threads=1)), "restarts": self.search.climbs},
-            "constraints": {
-                "fixed": sorted(limits.fixed),
-                "only": sorted(limits.only),
-                "tied": limits.tied,
-                "bounds": dict(limits.bounds),
-                "ranges": dict(limits.ranges),
-                "normalization": str(limits.normalization),
-            },
+            "constraints": {**asdict(limits), "fixed": sorted(limits.fixed), "only": sorted(limits.only)},
             "tune": self.tune,
             "decoder": self.decoder,
             "previous": self.previous,
@@ -341,10 +293,13 @@ def run_loop(
     place = TuningFolder.of_run(folder)
     with place.locked():
         _check_plan(plan, place)
+        if any(getattr(part, "references", None) is None for part in parts_of(plan.metric)):
+            for path in place.files("npz").values():  # judgments, for example, may have been added since
+                path.unlink()
         run = _Run(plan, decoder, place, workplace, progress)
         stopped = f"{plan.stopping.max_iterations} iterations are done"
         for number in range(1, plan.stopping.max_iterations + 1):
-            iteration = _read_iteration(place.record_file(number))
+            iteration = _read_iteration(place.file(number, "json"))
             if iteration is None:
                 try:
                     iteration = run.iterate(number)
@@ -412,8 +367,8 @@ class _Run:
         """One iteration; its record is written when all else is."""
         began = time.perf_counter()
         plan, used, lists = self.plan, self.used(number), None
-        if not self.folder.list_file(number).exists():
-            weights_file = self.folder.weights_file(number)
+        if not self.folder.file(number, "nbest.gz").exists():
+            weights_file = self.folder.file(number, "weights")
             plan.start.write(weights_file, list(used), np.array(list(used.values())))
             lists = self.folder.decode(number, self.decoder, lambda nbest: self.checked(number, nbest))
         latest = self.counted(number, lists)
@@ -440,7 +395,7 @@ class _Run:
             tuple(notes),
             time.perf_counter() - began,
         )
-        with open_output(self.folder.record_file(number)) as stream:
+        with open_output(self.folder.file(number, "json")) as stream:
             json.dump(asdict(iteration), stream, indent=1)
         return iteration
 
@@ -456,10 +411,10 @@ class _Run:
 
     def counted(self, number: int, lists: NBest | None = None) -> _Counted:
         """The statistics of a list, from their file; counted if there is none, or if the list is new."""
-        path, used = self.folder.statistics_file(number), self.used(number)
+        path, used = self.folder.file(number, "npz"), self.used(number)
         if lists is None and (kept := _Counted.read(path)):
             return kept
-        lists = lists or read_lists([self.folder.list_file(number)], tune=self.plan.tune)
+        lists = lists or read_lists([self.folder.file(number, "nbest.gz")], tune=self.plan.tune)
         stats = counted(self.plan.metric, lists.candidates)
         names, start, sparse = self.plan.start.match(
             lists.names, _sparse_names(lists), open_ended=lists.open_ended
@@ -479,7 +434,7 @@ class _Run:
         """What is tuned on all lists, the weights decoded with, the number of new candidates, and notes."""
         plan, used = self.plan, self.used(number)
         first = 1 if plan.previous is None else max(1, number - plan.previous)
-        paths = {n: self.folder.list_file(n) for n in range(first, number + 1)}
+        paths = {n: self.folder.file(n, "nbest.gz") for n in range(first, number + 1)}
         divided = self.workplace is not None and in_shares(list(paths.values()))
         lists = open_lists(
             list(paths.values()), self.progress.read, plan.tune, self.workplace if divided else None
@@ -603,9 +558,9 @@ def _read_iteration(path: Path) -> Iteration | None:
 
 def _check_plan(plan: LoopPlan, folder: TuningFolder) -> None:
     """Write down the plan, or refuse a folder that belongs to another."""
-    path = folder.plan_file
+    path = folder.lists / PLAN
     settings = plan.fixed_settings()
-    if not folder.list_files():  # nothing was decoded under another plan
+    if not folder.files("nbest.gz"):  # nothing was decoded under another plan
         with open_output(path) as stream:
             json.dump(settings, stream, indent=1)
         return

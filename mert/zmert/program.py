@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from mert.constraints import Constraints
-from mert.loop import DecoderTuning, LoopPlan, Stillness, Stopping, TuningFolder, TuningProgress, run_loop
+from mert.loop import PLAN, DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
 from mert.solve import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
@@ -51,7 +51,7 @@ class ZmertRun:
                 stream.writelines(f"{name} ||| {value!r}\n" for name, value in result.weights.items())
         self.decoder.finish(result.weights)
         kept = self.folder.with_name(self.folder.name + ".finished")
-        if TuningFolder.of_run(kept).plan_file.exists():
+        if (kept / PLAN).exists():
             shutil.rmtree(kept)
         os.replace(self.folder, kept)
         return result
@@ -101,10 +101,7 @@ def read_zmert(
 def _read_stopping(config: Configuration) -> Stopping:
     """Z-MERT stops by the movement of the weights and returns the last ones."""
     max_iterations = config.whole("-maxIt", 20, 1)
-    movement = config.number("-stopSig", -1.0)
-    still = Stillness(
-        movement if movement >= 0 else None, config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1)
-    )
+    still = (config.number("-stopSig", -1.0), config.whole("-stopIt", 3, 1), config.whole("-minIt", 5, 1))
     return Stopping(max_iterations, patience=max_iterations, keep="last", still=still)
 
 
@@ -144,7 +141,7 @@ def _read_seed(config: Configuration, folder: Path, now: int) -> int:
         if not re.fullmatch("-?[0-9]{1,19}", word):
             raise config.error("-seed", "expected a whole number or time")
         return int(word) % 2**64
-    plan = TuningFolder.of_run(folder).plan_file
+    plan = folder / PLAN
     try:
         return int(json.loads(plan.read_text(encoding="utf-8"))["search"]["seed"])
     except FileNotFoundError:

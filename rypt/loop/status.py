@@ -196,7 +196,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     if settings.decoder.command and known_budget(campaign) is not None:
         stopped = Loop(campaign).stopped()
         runs = stopped is None
-    weights = max(folder.weights_files(), default=0)
+    weights = max(folder.files("weights"), default=0)
     with campaign.database() as db:
         results, votes = Results(db), read_votes(db)
         numbers, reports = campaign_numbers(results), worker_reports(results)
@@ -261,7 +261,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
             distinguished=_distinguished(observations, scorer),
             outputs=tuple(campaign.outputs),
             features=any(len(candidate.features) > 1 for candidate in campaign.candidates[:1]),
-            decoded=max(folder.list_files(), default=0),
+            decoded=max(folder.files("nbest.gz"), default=0),
             weights=weights,
             new=_new_in_last_list(campaign) if settings.decoder.command else 0,
             tuned=_has_all_judgments(campaign, "rypt.weights"),

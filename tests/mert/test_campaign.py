@@ -205,7 +205,7 @@ def test_weights_go_by_their_number(tmp_path):
     (campaign.folder / "weights").mkdir()
     for name in ("1.weights", "2.weights", "10.weights", "0.weights", "x.weights", "11.log"):
         (campaign.folder / "weights" / name).write_text(OTHER)
-    assert list(campaign_folder(campaign).weights_files()) == [1, 2, 10]
+    assert list(campaign_folder(campaign).files("weights")) == [1, 2, 10]
     last, earlier = current_weights(campaign)
     assert (last.name, [path.name for path in earlier]) == ("10.weights", ["1.weights", "2.weights"])
     before = weights_before(campaign, os.path.relpath(campaign.folder / "weights" / "2.weights"))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,20 @@ def test_each_list_is_counted_once_as_if_all_were_counted_together(folder, tmp_p
     (tmp_path / "run" / "plan.json").write_text(json.dumps(plan.fixed_settings()))
     assert result_of(run_loop(plan, TOY, tmp_path / "run")) == result_of(found)
     assert metric.counts == [toy.SEGMENTS * toy.SIZE]  # of the list whose statistics were lost
+
+
+def test_a_metric_with_data_of_its_own_counts_anew_when_a_run_is_resumed(folder, tmp_path):
+    """Its data may be others by then: judgments come while a decoder works."""
+    metric = Counting(read_references([folder / "ref"]))
+    metric.counts = []
+    members = ("maximize", "scale", "signature", "stats", "score")
+    judged = SimpleNamespace(**{name: getattr(metric, name) for name in members})
+    for iterations, counts in ((2, 2), (3, 2 + 3)):
+        stopping = Stopping(max_iterations=iterations)
+        run_loop(
+            dataclasses.replace(plan_for(folder), metric=judged, stopping=stopping), TOY, tmp_path / "run"
+        )
+        assert len(metric.counts) == counts
 
 
 def test_a_candidate_of_two_lists_counts_once(folder, tmp_path):

@@ -11,7 +11,7 @@ import zmert_set
 from commands import run as run_command
 from zmert_set import ask, best_of, bleu_of, go, write_config
 
-from mert.loop import Stillness, TuningProgress, run_loop
+from mert.loop import TuningProgress, run_loop
 from rypt.text import InputError, RyptError
 
 
@@ -430,11 +430,7 @@ def test_defaults(folder, monkeypatch):
     asked = ask("empty.txt", now=77)
     plan, decoder = asked.plan, asked.decoder
     assert (plan.search.restarts, plan.search.seed, plan.search.threads) == (19, 77, 1)
-    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (
-        20,
-        20,
-        Stillness(None, 3, 5),
-    )
+    assert (plan.stopping.max_iterations, plan.previous, plan.stopping.still) == (20, 20, (-1, 3, 5))
     assert (decoder.rules.size, decoder.rules.method, decoder.output.name) == (100, 1, "output.nbest")
     assert asked.decoder.config.path.name == "dec_cfg.txt"
     assert asked.final is None
