@@ -3,10 +3,10 @@
 import csv
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from hits.results.verdicts import WorkerReport
     from hits.results.workers import Pay
 
-WORKERS = {"multiple": True, "metavar": "WORKER"}
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named(*names: str, text: str) -> Callable[[F], F]:
+    """An option that names workers."""
+    return click.option(*names, multiple=True, metavar="WORKER", help=text)
 
 
 @click.command()
 @CAMPAIGN
-@click.option(
-    "--exclude", **WORKERS, help="Exclude a worker, by id or name: the judgments stay but do not count."
-)
-@click.option("--include", "included", **WORKERS, help="Let the judgments of an excluded worker count again.")
-@click.option("--block", "blocked", **WORKERS, help="Exclude a worker, and offer this worker no more hits.")
-@click.option("--unblock", "unblocked", **WORKERS, help="Offer hits to a blocked worker again.")
+@named("--exclude", text="Exclude a worker, by id or name: the judgments stay but do not count.")
+@named("--include", "included", text="Let the judgments of an excluded worker count again.")
+@named("--block", "blocked", text="Exclude a worker, and offer this worker no more hits.")
+@named("--unblock", "unblocked", text="Offer hits to a blocked worker again.")
 @click.option(
     "--bonus",
     metavar="SHARE|WORKER=AMOUNT",

@@ -64,14 +64,18 @@ def assignment_from_record(record: Any) -> tuple[Assignment, list[Bonus]]:
     values: dict[str, Any] = {name: _text(record, name) for name in TEXTS}
     values |= {name: _seconds(record, name) for name in TIMES}
     for name in TABLES:
-        table = values[name] = _field(record, name, {}, "names and texts", lambda value: isinstance(value, dict))
+        table = values[name] = _field(
+            record, name, {}, "names and texts", lambda value: isinstance(value, dict)
+        )
         if not all(isinstance(text, str) for text in table.values()):
             raise FormatError(f"expected names and texts in the field {name}")
     paid = _field(record, "bonuses", [], "a list of payments", lambda value: isinstance(value, list))
     if not all(isinstance(each, dict) for each in paid):
         raise FormatError("expected a list of payments in the field bonuses")
     made = Assignment(_text(record, "assignment"), **values)
-    return made, [Bonus(made.id, made.worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid]
+    return made, [
+        Bonus(made.id, made.worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid
+    ]
 
 
 def _field(record: Record, name: str, absent: Any, what: str, right: Callable[[Any], bool]) -> Any:
