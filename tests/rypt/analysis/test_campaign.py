@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 from four_systems import LINKS, TEXTS
 
-from rypt.analysis.agreement import Agreement
-from rypt.analysis.campaign import (
-    UNCHECKED,
-    agreement_text,
-    analyze,
-    curve_table,
-    models_table,
-    redundancy_text,
-)
+from rypt.analysis.campaign import UNCHECKED, analyze
 from rypt.analysis.held_out import Accuracies, CurvePoint
 from rypt.analysis.plot import plot_analysis
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
@@ -104,22 +96,6 @@ CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan
 LISTS = [
     ListCounts(f"lists/{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 10, 4, 8)) for n in (1, 2)
 ]
-
-
-def test_tables():
-    """Shares in per cent, a dash for what is not known."""
-    row = "1 30.0 70.0 30.0 10.0 60.0 - - 50.0"
-    assert curve_table(CURVE).splitlines()[2].split() == row.split()
-    assert models_table(CURVE).splitlines()[2].split() == ["1", "9", "50.0", "60.0", "-", "0", "-", "-", "-"]
-    text = redundancy_text(Redundancy(4, LISTS, LISTS[0]))
-    assert text.splitlines()[2].split()[1:] == ["10", "5", "100", "50", "40", "10", "4"]
-    assert (
-        "40 phrases, 10 different (25.0%), 1.25 a constituent; one label serves 4.0 places; 4 have a l"
-        in text
-    )
-    assert agreement_text(Agreement(0, 0, nan, nan, 4, 5, nan)) == "agreement: no judgments"
-    text = agreement_text(Agreement(10, 50, 0.5, nan, 4, 5, 0.689))
-    assert text.endswith("alpha 0.500, mean pairwise kappa -, at least 4 of 5 agree on 68.9%")
 
 
 def test_pictures(tmp_path):
