@@ -34,7 +34,7 @@ RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 TABLES = ("text", "markdown", "latex", "html")
-CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
+CONFIDENCES = ("bootstrap", "sign-test", "none")  # how ranges are made from comparisons
 SCORE_CONFIDENCES = (
     "wilcoxon",
     "wilcoxon-neighbours",
