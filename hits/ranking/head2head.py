@@ -43,13 +43,14 @@ def head_to_head(comparisons: Comparisons) -> HeadToHead:
     return HeadToHead(comparisons.systems, shares, sign_tests(wins), met, expected_wins(wins))
 
 
-def as_rows(table: HeadToHead, *, level: float = 0.05) -> list[list[str]]:
-    """The lines of the table: a system, its cells, and at last ``> others``."""
+def as_rows(table: HeadToHead, level: float = 0.05) -> list[list[str]]:
+    """The lines of the table: a system, its cells with a star where the difference is significant, and ``> others``."""
 
     def cell(i: int, j: int) -> str:
         if i == j or np.isnan(table.shares[i, j]):
             return "–" if i == j else ""
-        return f"{table.shares[i, j]:.2f}".removeprefix("0") + "★" * int(table.tests[i, j] <= level)
+        star = "★" if table.tests[i, j] <= level else ""
+        return f"{table.shares[i, j]:.2f}".removeprefix("0") + star
 
     places = range(len(table.systems))
     rows = [[name, *(cell(i, j) for j in places)] for i, name in enumerate(system_labels(table.systems))]
