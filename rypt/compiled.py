@@ -13,10 +13,7 @@ import numpy as np
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
-
-SMALL = (
-    200_000  # numbers in the arrays of all calls, up to which plain Python takes less time than the compiler
-)
+SMALL = 200_000  # numbers in the arrays of all calls up to which plain Python takes less time than compiling
 
 
 def compiled(function: F) -> F:
@@ -32,7 +29,7 @@ def compiled(function: F) -> F:
 
 
 def plain_if_small(function: F) -> F:
-    """Run the function as it is until its calls were given more than `SMALL` numbers, then compile it.
+    """Run the function as it is until its calls were given `SMALL` numbers, then compile it.
 
     It may not call other compiled functions.
     """
@@ -56,15 +53,6 @@ def _announce() -> None:
     """Say once that something is compiled, which takes seconds; loading it from disk does not."""
     from numba.core import event
 
-    class Announcement(event.Listener):
-        logged = False
-
-        def on_start(self, _: Any) -> None:
-            if not self.logged:
-                log.warning("compiling, first run only")
-            self.logged = True
-
-        def on_end(self, _: Any) -> None: ...
-
-    register: Any = event.register
-    register("numba:compile", Announcement())
+    said = functools.cache(lambda: log.warning("compiling, first run only"))
+    listener = type("Listener", (event.Listener,), {"on_start": lambda *_: said(), "on_end": lambda *_: None})
+    cast(Any, event).register("numba:compile", listener())

@@ -13,13 +13,7 @@ from rypt.options import money
 from rypt.text import Watch
 
 T = TypeVar("T")
-COLOURS = {
-    0: None,
-    1: "green",
-    2: "red",
-    3: "bright_green",
-    4: "bright_red",
-}  # by `rypt.scoring.percolation`'s states
+COLOURS = (None, "green", "red", "bright_green", "bright_red")  # by the states of `rypt.scoring.percolation`
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 QUIET = click.option(
     "-q",
@@ -74,25 +68,12 @@ def read_amount(value: str | None) -> Decimal | None:
     return amount
 
 
-def progress(
-    items: Iterable[T],
-    what: str,
-    *,
-    quiet: bool,
-    total: int | None = None,
-    size: Callable[[T], int] | None = None,
-) -> Iterator[T]:
-    """Show a progress bar on stderr, unless quiet or stderr is not a terminal; ``size`` is how many an item counts."""
+def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = None) -> Iterator[T]:
+    """Show a progress bar on stderr, unless quiet or stderr is not a terminal."""
     from tqdm import tqdm
 
-    bar = tqdm(items, desc=what, total=total, disable=True if quiet else None, file=sys.stderr, leave=False)
-    if size is None:
-        yield from bar
-        return
-    with bar:
-        for item in items:
-            yield item
-            bar.update(size(item))
+    hidden = True if quiet else None
+    yield from tqdm(items, desc=what, total=total, disable=hidden, file=sys.stderr, leave=False)
 
 
 def watcher(*, quiet: bool) -> Watch:

@@ -29,7 +29,8 @@ def csv_rows(
     >>> list(csv_rows("a.csv", [(1, 'a,"b, ""c"" d"\\n'), (2, '"e\\n'), (3, 'f",g\\n')]))
     [(1, ['a', 'b, "c" d']), (2, ['e\\nf', 'g'])]
     """
-    number = 0
+    csv.field_size_limit(LONGEST_CELL)
+    number = read = 0
 
     def texts() -> Iterator[str]:
         nonlocal number
@@ -37,18 +38,12 @@ def csv_rows(
             yield line
 
     reader = csv.reader(texts(), delimiter=delimiter, strict=strict)
-    while True:
-        before = reader.line_num
-        limit = csv.field_size_limit(LONGEST_CELL)  # of the whole process, so only for this row
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise InputError(path, number, f"expected CSV: {error}") from None
-        finally:
-            csv.field_size_limit(limit)
-        if row is None:
-            return
-        yield number - (reader.line_num - before - 1), row
+    try:
+        for row in reader:
+            yield number - (reader.line_num - read - 1), row
+            read = reader.line_num
+    except csv.Error as error:
+        raise InputError(path, number, f"expected CSV: {error}") from None
 
 
 def neutralize(text: str) -> str:

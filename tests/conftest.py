@@ -1,6 +1,5 @@
 """Where the real data is, and settings for all tests."""
 
-import csv
 import gc
 import locale
 import os
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sqlite_utils  # noqa: F401  (raises csv.field_size_limit, once for the process)
 from hypothesis import settings
 
 import mert
@@ -95,7 +93,6 @@ def _process_state() -> dict[str, object]:
         "sys.path": list(sys.path),
         "streams": (sys.stdin, sys.stdout, sys.stderr),
         "recursion": sys.getrecursionlimit(),
-        "csv": csv.field_size_limit(),
         "umask": mask,
         "signals": [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
         "locale": locale.setlocale(locale.LC_ALL),

@@ -1,6 +1,6 @@
 """Comparisons as arrays: what every model of `hits.ranking` is fitted to."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from rypt.text import RyptError
 
 Counts = NDArray[np.int64]  # (systems, systems)
 Outcomes = NDArray[np.int8]
+Record = tuple[str, str, str, int, str]  # segment, system a, system b, outcome, worker
 
 BETTER, EQUAL, WORSE = 1, 0, -1
 
@@ -63,6 +64,12 @@ class Comparisons:
         i, j = np.nonzero(np.triu(wins + wins.T + tied * ties, 1))
         return i, j, np.stack([wins[j, i], tied[i, j] * ties, wins[i, j]], axis=1)
 
+    def records(self) -> Iterator[Record]:
+        """The comparisons, one by one."""
+        columns = (array.tolist() for array in (self.segment, self.a, self.b, self.outcome, self.worker))
+        for segment, a, b, outcome, worker in zip(*columns, strict=True):
+            yield self.segments[segment], self.systems[a], self.systems[b], outcome, self.workers[worker]
+
     def segments_or_rows(self) -> Ints:
         """The number of each comparison's segment; where it has no name, every row is a segment of its own."""
         unnamed = np.array([name == "" for name in self.segments])[self.segment]
@@ -106,20 +113,12 @@ class Comparisons:
         >>> comparisons_of(pairs).components()
         [(0, 1), (2, 3)]
         """
-        parent = list(range(len(self.systems)))
-
-        def root(i: int) -> int:
-            while parent[i] != i:
-                parent[i] = i = parent[parent[i]]
-            return i
-
-        n = len(self.systems)
-        for cell in np.unique(self.a.astype(np.int64) * n + self.b):
-            parent[root(int(cell) // n)] = root(int(cell) % n)
-        groups: dict[int, list[int]] = {}
-        for i in range(n):
-            groups.setdefault(root(i), []).append(i)
-        return sorted((tuple(group) for group in groups.values()), key=lambda group: (-len(group), group))
+        wins, ties = self.counts()
+        reach = (wins + wins.T + ties > 0) | np.eye(len(wins), dtype=np.bool_)
+        while (further := reach @ reach).sum() > reach.sum():
+            reach = further
+        groups = {tuple(np.flatnonzero(row).tolist()) for row in reach}
+        return sorted(groups, key=lambda group: (-len(group), group))
 
 
 def compared_only(comparisons: Comparisons) -> Comparisons:
@@ -144,10 +143,7 @@ class Names:
 
 
 def comparisons_of(
-    records: Iterable[tuple[str, str, str, int, str]],
-    systems: Sequence[str] | None = None,
-    *,
-    rows: Iterable[str] | None = None,
+    records: Iterable[Record], systems: Sequence[str] | None = None, *, rows: Iterable[str] | None = None
 ) -> Comparisons:
     """Comparisons from (segment, system a, system b, outcome, worker); systems are sorted by name unless given.
 
@@ -215,29 +211,6 @@ def merge(parts: Sequence[Comparisons]) -> Comparisons:
     """All comparisons of several sets, one after the other; systems of the same name are one system."""
     if len(parts) == 1:
         return parts[0]
-    systems = tuple(sorted({name for part in parts for name in part.systems}))
-    place = {name: i for i, name in enumerate(systems)}
-    segments, workers = Names(), Names()
-
-    def renumbered(names: Sequence[str], number: Callable[[str], int] | Mapping[str, int], array: Ids) -> Ids:
-        find = number.__getitem__ if isinstance(number, Mapping) else number
-        return np.array([find(name) for name in names], np.int32)[array]
-
-    a = [renumbered(part.systems, place, part.a) for part in parts]
-    b = [renumbered(part.systems, place, part.b) for part in parts]
-    segment = [renumbered(part.segments, segments.number, part.segment) for part in parts]
-    worker = [renumbered(part.workers, workers.number, part.worker) for part in parts]
-    starts = np.cumsum([0] + [int(part.row.max()) + 1 if len(part) else 0 for part in parts])
-    row = [part.row + np.int32(start) for part, start in zip(parts, starts[:-1], strict=True)]
-    join = np.concatenate
-    return Comparisons(
-        systems,
-        join(a),
-        join(b),
-        join([part.outcome for part in parts]),
-        join(row),
-        join(segment),
-        join(worker),
-        segments.names(),
-        workers.names(),
-    )
+    records = [record for part in parts for record in part.records()]
+    rows = [f"{k} {row}" for k, part in enumerate(parts) for row in part.row.tolist()]
+    return comparisons_of(records, rows=rows)

@@ -39,17 +39,12 @@ SCORE_CONFIDENCES = (
     "wilcoxon",
     "wilcoxon-neighbours",
     "rank-sum",
-    "permutation",
     "bootstrap",
     "none",
 )  # and from segment scores
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
-AVERAGES = (
-    "segment",
-    "document",
-    "domain",
-)  # what a mean is over: segments, or means of documents or domains
+AVERAGES = ("segment", "domain")  # what a mean is over: segments, or means of domains
 SHAPES = ("ends", "densest")  # of a range: ranks without both ends, or the most frequent ones
 
 

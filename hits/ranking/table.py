@@ -3,8 +3,7 @@
 `as_table` prints it as text, Markdown, LaTeX or HTML; `as_json` has the numbers.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from html import escape
 from itertools import groupby
@@ -17,18 +16,14 @@ from hits.ranking.result import Ranked, RankedGroup
 from rypt.options import check_option
 from rypt.ratings.rating import is_human
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "↓": r"$\downarrow$",
-    "–": "--",
-    "…": r"\dots{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-} | {letter: f"\\{letter}" for letter in "&%$#_{}"}
-TABULATE = {"text": "simple", "markdown": "github", "latex": "latex_raw", "html": "html"}  # its styles
+TABULATE = {"text": "simple", "markdown": "github", "latex": "latex", "html": "html"}  # its styles
+FRAMES = {
+    "text": ("{}", "{}", "\n"),
+    "markdown": ("**{}**", "{}", "\n\n"),
+    "latex": ("% {}", "% {}", "\n"),
+    "html": ("<h2>{}</h2>", "<p>{}</p>", "\n"),
+}  # around a title, around a line below the table, between all of them
+SYMBOLS = str.maketrans({"↓": r"$\downarrow$", "…": r"\dots{}"})  # for LaTeX
 INTERVAL = "95 % interval"
 QUANTILE = 1.96  # of the normal distribution, for that
 LONGEST = 28  # of a system's name
@@ -54,45 +49,37 @@ def as_table(ranking: RankedGroup, style: str = "text", facts: Sequence[str] = (
     bojar|n:9
     """
     check_option("table", style, TABLES)
-    lines = [*facts, *verdict(ranking), ranking.signature]
-    parts = [*([ranking.title] if ranking.title else [])]
-    if style == "html":
-        below = "<br/>\n".join(map(escape, lines))
-        return "\n".join(
-            [*(f"<h2>{escape(title)}</h2>" for title in parts), _table(ranking, style), f"<p>{below}</p>"]
-        )
-    if style == "latex":
-        return "\n".join(
-            [*(f"% {title}" for title in parts), _table(ranking, style), *(f"% {line}" for line in lines)]
-        )
-    if style == "markdown":
-        below = "\n\n".join(line.replace("|", "\\|") for line in lines)
-        return "\n\n".join([*(f"**{title}**" for title in parts), _table(ranking, style), below])
-    return "\n".join([*parts, _table(ranking, style), *lines])
+    title, line, between = FRAMES[style]
+    escapes: dict[str, Callable[[str], str]] = {"html": escape, "markdown": _escape_pipe}
+    clean = escapes.get(style, str)
+    above = [title.format(clean(ranking.title))] if ranking.title else []
+    below = [line.format(clean(text)) for text in (*facts, *verdict(ranking), ranking.signature)]
+    return between.join([*above, _table(ranking, style), *below])
+
+
+def _escape_pipe(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _table(ranking: RankedGroup, style: str) -> str:
     from tabulate import SEPARATING_LINE, tabulate
 
     head, clusters = cells(ranking)
-    clean: Callable[[str], str] = {"latex": escape_latex, "markdown": _escape_pipe}.get(style, str)
     rows: list[Any] = []
+    starts = []
     for cluster in clusters:
         if rows and style == "text":
             rows.append(SEPARATING_LINE)
-        is_first = not rows
-        lines = [[clean(text) for text in line] for line in cluster]
-        if style == "latex" and not is_first:
-            lines[0][0] = rf"\hline {lines[0][0]}"
-        rows += lines
+        starts.append(len(rows))
+        rows += cluster if style != "markdown" else [list(map(_escape_pipe, row)) for row in cluster]
     sides = ["left" if name in ("range", "system") else "right" for name in head]
-    return str(
-        tabulate(rows, [clean(name) for name in head], TABULATE[style], disable_numparse=True, colalign=sides)
-    )
-
-
-def _escape_pipe(text: str) -> str:
-    return text.replace("|", "\\|")
+    text = str(tabulate(rows, head, TABULATE[style], disable_numparse=True, colalign=sides))
+    if style != "latex":
+        return text
+    lines = text.translate(SYMBOLS).splitlines()
+    for start in reversed(starts[1:]):
+        lines.insert(start + 4, r"\hline")  # below the beginning, a rule, the head and another rule
+    return "\n".join(lines)
 
 
 def cells(ranking: RankedGroup) -> tuple[list[str], list[list[list[str]]]]:
@@ -231,17 +218,6 @@ def span(system: Ranked) -> str:
     return str(system.low) if system.low == system.high else f"{system.low}-{system.high}"
 
 
-def escape_latex(text: str) -> str:
-    """Text in which nothing is a command.
-
-    >>> escape_latex("DCU__primary 5%")
-    'DCU\\\\_\\\\_primary 5\\\\%'
-    >>> escape_latex("a<b")
-    'a\\\\textless{}b'
-    """
-    return re.sub(r"[\\&%$#_{}~^↓–…<>|]", lambda match: LATEX[match[0]], text)
-
-
 def html_page(table: str) -> str:
     """A page with tables on it, for a file of its own."""
     head = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Ranking</title>'
@@ -253,11 +229,9 @@ def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     """One object; groups of systems that were never compared have a number each, ``component``, from 1."""
     first = rankings[0]
     systems = [
-        _record(system, ranking)
-        | ({"languages": ranking.title} if ranking.title else {})
-        | ({"component": number} if len(rankings) > 1 else {})
+        record | ({"component": number} if len(rankings) > 1 else {})
         for number, ranking in enumerate(rankings, start=1)
-        for system in ranking.systems
+        for record in _records(ranking)
     ]
     record: dict[str, Any] = {"model": first.model, "signature": first.signature, "systems": systems}
     if len(rankings) == 1:
@@ -271,13 +245,18 @@ def as_json(rankings: Sequence[RankedGroup]) -> dict[str, Any]:
     return record | {"components": parts}
 
 
-def _record(system: Ranked, ranking: RankedGroup) -> dict[str, Any]:
-    """A system's keys; ``error`` only where the model has standard errors, ``human`` of a human translation."""
-    record = asdict(system) | ({"human": True} if is_human(system.system) else {})
-    if system.error is None:
-        del record["error"]
-    interval = score_intervals(ranking).get(system.system)
-    return record | (dict(zip(("score_low", "score_high"), interval, strict=True)) if interval else {})
+def _records(ranking: RankedGroup) -> Iterator[dict[str, Any]]:
+    """Each system's keys; ``error`` only where the model has standard errors, ``human`` of a human translation."""
+    intervals = score_intervals(ranking)
+    for system in ranking.systems:
+        record = asdict(system)
+        if system.error is None:
+            del record["error"]
+        if is_human(system.system):
+            record["human"] = True
+        if intervals:
+            record["score_low"], record["score_high"] = intervals[system.system]
+        yield record | ({"languages": ranking.title} if ranking.title else {})
 
 
 def _labels(systems: Sequence[Ranked]) -> dict[str, str]:

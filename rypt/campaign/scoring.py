@@ -167,9 +167,7 @@ def explain_candidate(
     if number is None:
         scores = scorer.score(scorer.stats(candidates))
         number = best_picks(scores, candidates)[segment].index
-    with campaign.database(choices.database) as db:
-        votes = db.votes(segment)
-    explanation = explain(scorer, candidates[number], votes, max_len=campaign.scoring.max_len)
+    explanation = explain(scorer, candidates[number], max_len=campaign.scoring.max_len)
     holders = [name for name, (_, listed) in lists.items() if _index(listed, candidates[number]) is not None]
     which = f" ({', '.join(holders)})" if len(lists) > 1 else ""
     return replace(explanation, name=f"candidate {number}{which}")

@@ -17,20 +17,12 @@ from rypt.console import JSON, QUIET, painter, talk
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="rypt-demo")
 @click.option("--serve", is_flag=True, help="Judge about ten pages yourself, after simulated workers.")
 @click.option("--open/--no-open", "opens", default=None, help="With --serve: open the pages in a browser.")
-@click.option("--port", type=click.IntRange(1, 65535), help="With --serve: port of the market [a free one].")
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed [1].")
 @click.option("--small", is_flag=True, help="Only make and score a small campaign with simulated judgments.")
 @JSON
 @QUIET
 def demo(
-    folder: Path,
-    serve: bool,
-    opens: bool | None,
-    port: int | None,
-    seed: int,
-    small: bool,
-    as_json: bool,
-    quiet: bool,
+    folder: Path, serve: bool, opens: bool | None, seed: int, small: bool, as_json: bool, quiet: bool
 ) -> None:
     """Run a complete example on bundled German-English texts, in about a minute, and write FOLDER/report.html.
 
@@ -38,13 +30,13 @@ def demo(
     market. They also compare both results and the baseline on segments that were not tuned on. A demo that was
     interrupted is resumed when run again.
     """
+    if small and (serve or as_json):
+        raise click.UsageError("--small cannot be combined with --serve or --json")
+    if opens is not None and not serve:
+        raise click.UsageError("--open and --no-open need --serve")
     if small:
-        if serve or opens is not None or port or as_json:
-            raise click.UsageError("--small cannot be combined with other options")
         _small(folder, quiet=quiet)
         return
-    if not serve and (port or opens is not None):
-        raise click.UsageError(f"{'--port needs' if port else '--open and --no-open need'} --serve")
     from rypt.demo.report import write_report
     from rypt.demo.story import Demo
     from rypt.demo.texts import Plan
@@ -56,14 +48,11 @@ def demo(
     displays = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
     browses = serve and (sys.stderr.isatty() and displays if opens is None else opens)
 
-    def tell(text: str) -> None:
-        talk(text, quiet=quiet)
-
     def show(address: str) -> None:
         if browses:
             webbrowser.open(address)
 
-    results = Demo(folder, plan, tell, port=port or 0, invite=show).run()
+    results = Demo(folder, plan, lambda text: talk(text, quiet=quiet), invite=show).run()
     report = write_report(folder, results)
     show(report.resolve().as_uri())
     click.echo(json.dumps({**results, "report": str(report)}) if as_json else _summary(results, report))

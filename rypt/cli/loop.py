@@ -21,7 +21,6 @@ WEIGHTS = (
 @click.command()
 @CAMPAIGN
 @AMOUNT
-@click.option("--max-iterations", type=click.IntRange(min=1), help="Maximum number of iterations [10].")
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
 @click.option("--once", is_flag=True, help=ONCE)
 @click.option("--weights", type=click.Path(dir_okay=False), help=WEIGHTS)
@@ -34,7 +33,6 @@ WEIGHTS = (
 def loop(
     campaign: str,
     budget: Decimal | None,
-    max_iterations: int | None,
     serve: bool,
     once: bool,
     weights: str | None,
@@ -48,12 +46,12 @@ def loop(
     """Tune a campaign's decoder to people's judgments, in a loop.
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
-    and repeat until the budget is spent, no candidate is new, or there is no significant gain. Each step is printed as
-    a command that can also be run by hand. The loop may take days; if it is killed, run it again to resume it. To go on
-    without the answers that are missing, end the batch: `rypt hits publish --end`.
+    and repeat until the budget is spent, no candidate is new, there is no significant gain, or a limit in rypt.toml is
+    reached. Each step is printed as a command that can also be run by hand. The loop may take days; if it is killed, run
+    it again to resume it. To go on without the answers that are missing, end the batch: `rypt hits publish --end`.
     """
     if once:
-        if budget is not None or max_iterations or serve or dry_run or output or plot:
+        if budget is not None or serve or dry_run or output or plot:
             raise click.UsageError("--once cannot be combined with other options than --weights")
         _decode(campaign, weights, as_json=as_json, quiet=quiet)
         return
@@ -67,9 +65,7 @@ def loop(
         raise RyptError(f"{output}: its folder does not exist")
     if plot:
         check_picture(plot)
-    opened = Loop(
-        campaign, budget=budget, max_iterations=max_iterations, tell=lambda text: talk(text, quiet=quiet)
-    )
+    opened = Loop(campaign, budget=budget, tell=lambda text: talk(text, quiet=quiet))
     if dry_run:
         click.echo(opened.forecast())
         return

@@ -1,22 +1,12 @@
 """``rypt queries``: the phrases without a label, or the most valuable ones within a budget."""
 
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
 
 import click
 
 from rypt.console import CAMPAIGN, QUIET, talk, watcher
 from rypt.options import QUERY_FORMS, SELECTIONS
 
-F = TypeVar("F", bound=Callable[..., Any])
-LIMITS = (
-    ("--max-gaps", 1, "Maximum number of gaps in a phrase."),
-    ("--max-gap-words", 4, "Maximum number of words in the gaps of a phrase."),
-    ("--max-source-words", 6, "Maximum number of source words, whatever --max-len says."),
-    ("--max-phrase-words", 8, "Maximum number of words in a phrase."),
-    ("--max-extent", 12, "Maximum number of words from the first to the last of a phrase, gaps included."),
-)
 AT_LEAST_1 = click.IntRange(min=1)
 SELECT = (
     "Ask about the frontier, the constituents that cover each segment once; about those of them whose answers may "
@@ -33,24 +23,14 @@ SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
 
 def _amount(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
     """Read a wage, a time or a budget; anything else is wrong usage."""
-    if value is None:
-        return None
     try:
-        number = Decimal(value)
+        number = None if value is None else Decimal(value)
     except InvalidOperation:
         number = Decimal(0)
-    if not number.is_finite() or not SMALLEST <= number <= LARGEST:
-        raise click.UsageError(
-            f"expected {option.opts[-1]} as a number from {SMALLEST} to {LARGEST}, got {value!r}"
-        )
+    if number is not None and not (number.is_finite() and SMALLEST <= number <= LARGEST):
+        expected = f"expected {option.opts[-1]} as a number from {SMALLEST} to {LARGEST}"
+        raise click.UsageError(f"{expected}, got {value!r}")
     return number
-
-
-def phrase_limits(command: F) -> F:
-    """The options that limit which phrases are asked about, named as the fields of `QueryLimits`."""
-    for name, default, text in reversed(LIMITS):
-        command = click.option(name, type=int, default=default, show_default=True, help=text)(command)
-    return command
 
 
 @click.command()
@@ -62,7 +42,8 @@ def phrase_limits(command: F) -> F:
 @click.option("--seconds", callback=_amount, default="8.4", metavar="NUMBER", help=SECONDS)
 @click.option("--assignments", type=AT_LEAST_1, default=1, help="Workers who answer each query [1].")
 @click.option("--max-len", type=AT_LEAST_1, help="Maximum length of a constituent, in source words [4].")
-@phrase_limits
+@click.option("--max-gaps", type=int, default=1, help="Maximum number of gaps in a phrase [1].")
+@click.option("--max-phrase-words", type=int, default=8, help="Maximum number of words in a phrase [8].")
 @click.option("--format", "form", type=click.Choice(QUERY_FORMS), default="jsonl", help=FORMAT)
 @click.option("-o", "--output", type=click.Path(), default="-", help="Write to this file instead of stdout.")
 @QUIET
@@ -75,10 +56,11 @@ def queries(
     seconds: Decimal,
     assignments: int,
     max_len: int | None,
+    max_gaps: int,
+    max_phrase_words: int,
     form: str,
     output: str,
     quiet: bool,
-    **limits: int,
 ) -> None:
     """Print the open queries (segment, span, phrase), and how many candidates each answer would serve."""
     from rypt.campaign.folder import Campaign
@@ -90,7 +72,7 @@ def queries(
         Campaign.open(campaign),
         select=select,
         max_len=max_len,
-        limits=QueryLimits(**limits),
+        limits=QueryLimits(max_gaps=max_gaps, max_phrase_words=max_phrase_words),
         budget=budget,
         limit=limit,
         price=LabelPrice(wage, seconds, assignments),

@@ -66,10 +66,9 @@ class Demo:
         plan: Plan,
         tell: Callable[[str], None],
         *,
-        port: int = 0,
         invite: Callable[[str], None] = lambda link: None,
     ) -> None:
-        self.folder, self.plan, self.tell, self.port, self.invite = folder, plan, tell, port, invite
+        self.folder, self.plan, self.tell, self.invite = folder, plan, tell, invite
         self.campaign, self.unseen = folder / "campaign", folder / "unseen"
         self.market = self.campaign / "market"
         self._comparisons = self.unseen / "batches"
@@ -143,7 +142,7 @@ class Demo:
         workers = "" if self.plan.people else ", with SIMULATED workers who come over HTTP"
         self._begin(f"serving a market{workers}")
         last = urlsplit(market_url(self.market)).port if self.plan.people else None  # links name the port
-        with serving(self.market, self.port or last or 0) as market:
+        with serving(self.market, last or 0) as market:
             self._served = market
             self._show("hits", "serve", self.market)
             self.tell(f"  the market is at {market.url}")

@@ -62,9 +62,9 @@ class Loop:
 
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
-    if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``, but for ``budget``,
-    the maximum total cost in dollars, and ``max_iterations``, where they are given. ``tell`` is called with progress
-    messages, ``pause`` to wait for seconds, and ``now`` for the time.
+    if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``; ``budget``, the maximum
+    total cost in dollars, takes the place of theirs. ``tell`` is called with progress messages, ``pause`` to wait for
+    seconds, and ``now`` for the time.
 
         loop = rypt.loop.Loop("campaign", budget="25.00")
         loop.run(serve=True)                        # also serves the local market while the loop runs
@@ -76,7 +76,6 @@ class Loop:
         campaign: Campaign | PathLike,
         *,
         budget: Decimal | str | None = None,
-        max_iterations: int | None = None,
         tell: Callable[[str], None] = lambda text: None,
         pause: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.time,
@@ -85,8 +84,7 @@ class Loop:
         amount = known_budget(opened) if budget is None else money(str(budget))
         if budget is not None and amount is None:
             raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
-        limits = opened.settings.loop
-        self.settings = replace(limits, budget=amount, max_iterations=max_iterations or limits.max_iterations)
+        self.settings = replace(opened.settings.loop, budget=amount)
         self.folder = str(opened.folder)
         self.market = opened.settings.market
         self.market_folder = opened.path(self.market.folder)  # where it is a local one

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rypt.records import Candidate, Span, Votes
+from rypt.records import Candidate
 from rypt.scoring.frontier import frontier
 from rypt.scoring.models import SeverityModel, frontier_shares
 from rypt.scoring.percolation import NO, NO_UP, YES, YES_DOWN
 from rypt.scoring.phrase_keys import candidate_links
 from rypt.scoring.scorer import Scorer
 from rypt.text import OptionError, PathLike, RyptError, open_output, plural
-from rypt.texts.phrases import Phrase, phrase_key, phrase_of
+from rypt.texts.phrases import Phrase, phrase_of
 from rypt.texts.trees import Constituent, SourceTree
 
 MADE_LABELS = frozenset(("ROOT", "S", "C", "H", "X"))  # of `rypt.texts.fallback_trees`
@@ -30,13 +30,14 @@ MARKS = {YES: "YES", NO: "NO", YES_DOWN: "yes ↓", NO_UP: "no ↑"}
 class ExplainedNode:
     """One constituent of the tree, what the candidate makes of it, and what is known about that.
 
-    ``penalty`` is its expected penalty and ``share`` the part of it that counts in the candidate's, 0 to 1, by the
-    model severity; other models have none.
+    ``votes`` are the sums of YES, NO, NOT_SURE, penalty and graded, empty where nobody judged the phrase. ``penalty`` is
+    its expected penalty and ``share`` the part of it that counts in the candidate's, 0 to 1, by the model severity;
+    other models have none.
     """
 
     constituent: Constituent
     phrase: Phrase | None
-    votes: Votes | None
+    votes: tuple[float, ...]
     state: int
     on_frontier: bool
     penalty: float | None = None
@@ -50,13 +51,12 @@ class ExplainedNode:
     @property
     def tally(self) -> str:
         """The votes in words, such as ``2 YES, 1 NO (severity 5)``; the severity is the mean of those given."""
-        if self.votes is None:
+        if not self.votes:
             return ""
-        counts = {"YES": self.votes.yes, "NO": self.votes.no, "NOT_SURE": self.votes.not_sure}
-        tally = ", ".join(f"{weight:g} {label}" for label, weight in counts.items() if weight)
-        if self.votes.graded:
-            tally = tally.replace("NO", f"NO (severity {self.votes.penalty / self.votes.graded:.3g})", 1)
-        return tally
+        *counts, penalty, graded = self.votes
+        names = ("YES", "NO", "NOT_SURE")
+        tally = ", ".join(f"{weight:g} {name}" for name, weight in zip(names, counts, strict=True) if weight)
+        return tally.replace("NO", f"NO (severity {penalty / graded:.3g})", 1) if graded else tally
 
     @property
     def cost(self) -> str:
@@ -123,8 +123,8 @@ class Explanation:
             stream.write(as_svg(self))
 
 
-def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len: int = 4) -> Explanation:
-    """Put together all that is known about one candidate; ``votes`` are those of its segment."""
+def explain(scorer: Scorer, candidate: Candidate, *, max_len: int = 4) -> Explanation:
+    """Put together all that is known about one candidate; ``max_len`` is that of the frontier to mark."""
     tree = scorer.forest.trees[scorer.forest.position(candidate.segment)]
     if tree is None:
         raise RyptError(f"segment {candidate.segment} has no parse, so no tree to explain")
@@ -135,17 +135,19 @@ def explain(scorer: Scorer, candidate: Candidate, votes: list[Votes], *, max_len
     if isinstance(scorer.model, SeverityModel):
         penalties = scorer.model.penalties(observations)[0].tolist()
         shares = frontier_shares(scorer.forest)[observations.nodes].tolist()
-    known: dict[tuple[Span, str], Votes] = {(vote.span, vote.phrase): vote for vote in votes}
     on_frontier = set(frontier(tree, max_len))
-    nodes = []
-    for i, constituent in enumerate(tree.constituents):
-        phrase = phrase_of(constituent.span, links, candidate.tokens)
-        vote = known.get((constituent.span, phrase_key(phrase.text, scorer.case))) if phrase else None
-        nodes.append(
-            ExplainedNode(
-                constituent, phrase, vote, int(states[i]), i in on_frontier, penalties[i], shares[i]
-            )
+    nodes = [
+        ExplainedNode(
+            constituent=constituent,
+            phrase=phrase_of(constituent.span, links, candidate.tokens),
+            votes=tuple(observations.counts[row].tolist()) if row >= 0 else (),
+            state=int(states[i]),
+            on_frontier=i in on_frontier,
+            penalty=penalties[i],
+            share=shares[i],
         )
+        for i, (constituent, row) in enumerate(zip(tree.constituents, observations.rows, strict=True))
+    ]
     score = float(scorer.score(scorer.model.stats(observations))[0])
     return Explanation(tree, candidate, nodes, links, score, scorer.signature, scorer.words)
 

@@ -529,7 +529,7 @@ def made_rankings(shop: Workshop) -> Any:
 def made_scores(shop: Workshop) -> Any:
     """Segment scores by mean, with all tests, standardised, as comparisons, and agreement with a metric."""
     people, metric = made(shop) / "people.csv", made(shop) / "metric.csv"
-    ways = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "permutation", "bootstrap")
+    ways = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "bootstrap")
     found = {way: ranked(people, "--confidence", way, "--samples", 200) for way in ways}
     found["z"] = ranked(people, "-z")
     found["compared"] = ranked(people, "-m", "expected-wins", "--tie", 5)

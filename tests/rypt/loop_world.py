@@ -26,7 +26,7 @@ SECONDS_EACH = 10  # for an answer, so that nobody is taken for careless
 
 
 def make_campaign(
-    folder, *, budget="5.00", command="loop_decoder:decode", labels=40, market="market", select="value"
+    folder, *, budget="5.00", command="loop_decoder:decode", labels=40, select="value", iterations=6
 ):
     """A campaign without a list: the decoder makes the first."""
     folder.mkdir(parents=True)
@@ -45,8 +45,8 @@ def make_campaign(
         nbest=[],
         languages=Languages("de", "en"),
         decoder=DecoderSettings(command, "start.weights", str(HERE)),
-        market=MarketSettings(market),
-        loop=LoopSettings(budget=Decimal(budget), labels=labels, max_iterations=6, select=select),
+        market=MarketSettings(),
+        loop=LoopSettings(budget=Decimal(budget), labels=labels, max_iterations=iterations, select=select),
     )
     return folder
 

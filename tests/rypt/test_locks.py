@@ -1,6 +1,5 @@
 """A lock keeps others out for as long as its file is open, and ends with its process."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,27 +16,15 @@ time.sleep(600)
 """
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
-    with open(tmp_path / "lock", "w") as first:
-        assert lock(first)
-        with open(tmp_path / "lock", "w") as second:
-            assert not lock(second)
-    descriptor = os.open(tmp_path / "lock", os.O_RDWR)
-    try:
-        assert lock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
+def test_one_at_a_time_and_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, open(path, "w") as file:
         assert process.stdout is not None
         assert process.stdout.readline() == "True\n"
-        with open(path, "w") as file:
-            assert not lock(file)
-            process.send_signal(signal.SIGKILL)
-            process.wait(timeout=180)
-            assert lock(file)
+        assert not lock(file)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=180)
+        assert lock(file.fileno())
+        with open(path, "w") as second:
+            assert not lock(second)

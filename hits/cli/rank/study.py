@@ -3,7 +3,7 @@
 import json
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,20 +18,15 @@ if TYPE_CHECKING:
     from hits.ranking.readers.files import ComparisonFiles
 
 
-class ShareType(click.ParamType[float]):
+def _share(context: click.Context, option: click.Parameter, value: str) -> float:
     """A share: 70% or 0.7."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: Any, context: Any) -> float:
-        text = str(value)
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"expected a share such as 0.7 or 70%, got {value!r}", param, context)
-        return share
+    try:
+        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise click.BadParameter(f"expected a share such as 0.7 or 70%, got {value!r}")
+    return share
 
 
 def _sizes(context: click.Context, option: click.Parameter, value: str) -> list[int]:
@@ -60,14 +55,16 @@ def _sizes(context: click.Context, option: click.Parameter, value: str) -> list[
 )
 @click.option(
     "--significant",
-    type=ShareType(),
+    callback=_share,
+    metavar="SHARE",
     default="70%",
     show_default=True,
     help="Share of pairs that should differ significantly.",
 )
 @click.option(
     "--ties",
-    type=ShareType(),
+    callback=_share,
+    metavar="SHARE",
     default="0%",
     show_default=True,
     help="Share of comparisons that will be ties.",
@@ -144,8 +141,8 @@ def _print_plan(planned: "JudgmentPlan", *, as_json: bool) -> None:
         return
     high = "more" if planned.high is None else f"{planned.high:,}"
     click.echo(
-        f"{planned.judgments:,} judgments ({planned.low:,} to {high}) tell {planned.significant:.0%} of the pairs of "
-        f"{world.systems} systems apart"
+        f"{planned.judgments:,} judgments ({planned.low:,} to {high}) make {planned.significant:.0%} of the pairs of "
+        f"{world.systems} systems differ significantly"
     )
     click.echo(
         f"{planned.hits:,} hits of {world.ways} systems: rewards ${price.rewards:,.2f} + fees ${price.fees:,.2f} "
@@ -259,27 +256,16 @@ def _print_evaluation(evaluation: "ModelEvaluation", seed: int, *, as_json: bool
 
     oracle = {"accuracy": evaluation.oracle_accuracy, "perplexity": evaluation.oracle_perplexity}
     if as_json:
-        click.echo(
-            json.dumps({"how": evaluation.how, "seed": seed, "oracle": oracle, "rows": evaluation.records()})
-        )
+        record = {"how": evaluation.how, "seed": seed, "oracle": oracle, "rows": evaluation.records()}
+        click.echo(json.dumps(record))
         return
+    models = list(dict.fromkeys(row.model for row in evaluation.rows))
     sizes = sorted({row.size for row in evaluation.rows})
-    by_model: dict[str, dict[int, Any]] = {}
-    for row in evaluation.rows:
-        by_model.setdefault(row.model, {})[row.size] = row
     for measure in ("perplexity", "accuracy"):
-        lines = [
-            [model, *(_number(getattr(rows[size], measure)) for size in sizes)]
-            for model, rows in by_model.items()
-        ]
-        click.echo(
-            tabulate(
-                [*lines, ["oracle", *[_number(oracle[measure])] * len(sizes)]],
-                [measure, *sizes],
-                disable_numparse=True,
-            )
-        )
-        click.echo()
+        cells = {(row.model, row.size): _number(getattr(row, measure)) for row in evaluation.rows}
+        lines = [[model, *(cells[model, size] for size in sizes)] for model in models]
+        lines.append(["oracle", *[_number(oracle[measure])] * len(sizes)])
+        click.echo(tabulate(lines, [measure, *sizes], disable_numparse=True) + "\n")
     click.echo(signature(evaluation.how, seed=seed))
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hits.ranking.data import Comparisons, comparisons_of, from_counts
+from hits.ranking.data import Comparisons, Record, comparisons_of, from_counts
 from hits.ranking.readers.text_file import Part, TextFile
 from rypt.text import InputError
 
@@ -37,7 +37,7 @@ def read_wmt_rankings(file: TextFile) -> list[Part]:
     if size < 2 or segment is None:
         missing = "system2Id" if size < 2 else "segmentId or srcIndex"
         raise file.error(f"expected a column {missing} in the header", line)
-    records: dict[str, list[tuple[str, str, str, int, str]]] = {}
+    records: dict[str, list[Record]] = {}
     rows: dict[str, list[str]] = {}
     for number, row in file.rows():
         values = {name.lower(): text for name, text in row.items()}

@@ -23,7 +23,7 @@ from hits.ranking.model import read_model
 from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.readers.languages import pair_key
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import one_sided_permutation_tests
+from hits.ranking.scores.paired import permutation_tests
 from rypt.arrays import Floats
 from rypt.text import PathLike, RyptError
 
@@ -74,7 +74,7 @@ def order_evidence(
     if isinstance(data, SegmentScores):
         table = data.table()
         means = np.asarray(np.nanmean(table, axis=1), np.float64)
-        return OrderEvidence(data.systems, means, one_sided_permutation_tests(table, rng, permutations))
+        return OrderEvidence(data.systems, means, permutation_tests(table, rng, permutations))
     model = read_model(MODEL)
     confidence = Confidence(samples=permutations, unit="row" if data.has_rows() else "comparison")
     drawn = resampled_scores(model, data, rng, confidence)

@@ -6,15 +6,12 @@ wilcoxon-neighbours
              the same tests, but a range goes on to the neighbours in the order of means up to the first one that
              differs, and clusters are where ranges do not overlap, as in WMT25's findings
 rank-sum     the same as wilcoxon with a rank-sum test, whose scores are not paired, as in WMT's findings up to 2023
-permutation  the same with a paired permutation test of the means
 bootstrap    means on resamples of documents (or segments), ranges of their ranks
 average      the mean is over segments (micro); or over the means of domains, as WMT24's findings have it (macro), whose
-             tests are combined by Stouffer's z; or over the means of documents, which are then what is tested
+             tests are combined by Stouffer's z
 clusters     in the order of means, a cluster ends where all above differ significantly from all below; by bootstrap,
              where ranges of ranks do not overlap
 """
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +20,7 @@ from hits.ranking.confidence import COUNTED_SAMPLES, Confidence, Ranges, ranges_
 from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
 from hits.ranking.result import Ranked, RankedGroup
 from hits.ranking.scores.data import SegmentScores
-from hits.ranking.scores.paired import (
-    PERMUTATIONS,
-    permutation_tests,
-    rank_sum_tests,
-    signed_rank_wins,
-    wilcoxon_tests,
-)
+from hits.ranking.scores.paired import rank_sum_tests, signed_rank_wins, wilcoxon_tests
 from rypt.arrays import Floats, Ids, Ints
 from rypt.options import Options, check_option
 from rypt.signature import rypt_version, signature
@@ -52,18 +43,18 @@ def rank_by_mean(
 ) -> RankedGroup:
     """The systems by the mean of their segments' scores; several ratings of a candidate count as their mean.
 
-    ``average`` says what the mean is over: segments, or the means of documents or domains.
+    ``average`` says what the mean is over: segments, or the means of domains.
     """
     check_option("average", average, AVERAGES)
     if len(scores.systems) < 2:
         raise RyptError(
             f"expected scores of two systems or more, found {', '.join(scores.systems) or 'none'}"
         )
-    tested, table = averaged(scores, average)
+    table = scores.table()
     domains = domain_numbers(scores) if average == "domain" else None
     averages = table if domains is None else means_of_groups(table, domains)
     means = np.asarray(np.nanmean(averages, axis=1), np.float64)
-    ranges, how = score_ranges(tested, table, means, confidence, rng, domains)
+    ranges, how = score_ranges(scores, table, means, confidence, rng, domains)
     order = sorted(range(len(means)), key=lambda i: (-means[i], scores.systems[i]))
     first, _ = rank_bounds(np.round(means, 12))
     clusters = None if ranges is None else ranges.clusters()
@@ -104,21 +95,8 @@ def rank_by_mean(
         score=name if scores.higher else f"{name} ↓",
         digits=DIGITS,
         descending=scores.higher,
-        score_errors=_score_errors(tested, table, domains)[order],
+        score_errors=_score_errors(scores, table, domains)[order],
     )
-
-
-def averaged(scores: SegmentScores, average: str) -> tuple[SegmentScores, Floats]:
-    """What is tested, and its table: segments, or documents as if each were a segment with its mean score."""
-    table = scores.table()
-    if average != "document":
-        return scores, table
-    names, numbers = scores.documents()
-    if len(names) < 2:
-        raise RyptError("expected several documents to average over, found none: the files do not name them")
-    none = ("",) * len(names)
-    tested = replace(scores, segments=tuple((name, "") for name in names), waves=none, domains=none)
-    return tested, means_of_groups(table, numbers)
 
 
 def domain_numbers(scores: SegmentScores) -> Ids:
@@ -204,10 +182,6 @@ def score_ranges(
         return ranges_by_neighbours(means, wins), f"wilcoxon-neighbours-{level:g}"
     if method == "rank-sum":
         return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
-    if method == "permutation":
-        count = confidence.samples or PERMUTATIONS
-        tests = permutation_tests(table, rng, count)
-        return ranges_by_tests(means, tests, level), f"permutation-{count}-{level:g}"
     count = confidence.samples or COUNTED_SAMPLES
     unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
     shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")

@@ -27,7 +27,6 @@ from rypt.arrays import Floats, Ids
 from rypt.tails import normal_tail
 
 EXACT, EXACT_TIED = 50, 13  # segments up to which the signed-rank test is exact: without and with ties
-PERMUTATIONS = 10_000
 CHUNK = 500  # permutations at once
 
 
@@ -113,32 +112,35 @@ def paired_columns(items: Ids) -> tuple[Ids, Ids]:
     return both[:, 0], both[:, 1]
 
 
+def _paired_gaps(table: Floats, items: Ids | None) -> Iterator[tuple[int, int, Floats, Ids]]:
+    """Of each two systems the differences of their scores, and the columns that the first ones are from."""
+    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
+    for i, j in combinations(range(len(table)), 2):
+        gaps = table[i, left] - table[j, right]
+        rated = ~np.isnan(gaps)
+        yield i, j, gaps[rated], left[rated]
+
+
 def wilcoxon_tests(table: Floats, items: Ids | None = None, domains: Ids | None = None) -> Floats:
     """p of each two systems, (systems, systems), of scores (systems, segments); 1 on the diagonal and without pairs.
 
     With ``domains``, a number for each column, each domain has its test, and `stouffer` makes one p of them.
     """
-    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
     tests = np.ones((len(table), len(table)))
-    for i, j in combinations(range(len(table)), 2):
-        gaps = table[i, left] - table[j, right]
-        rated = ~np.isnan(gaps)
+    for i, j, gaps, columns in _paired_gaps(table, items):
         if domains is None:
-            p = wilcoxon(gaps[rated])
+            p = wilcoxon(gaps)
         else:
-            domain = domains[left]
-            p = stouffer([wilcoxon(gaps[rated & (domain == d)]) for d in np.unique(domain[rated])])
+            domain = domains[columns]
+            p = stouffer([wilcoxon(gaps[domain == d]) for d in np.unique(domain)])
         tests[i, j] = tests[j, i] = p
     return tests
 
 
 def signed_rank_wins(table: Floats, items: Ids | None, level: float) -> NDArray[np.bool_]:
     """Whether a system is significantly better than another by the signed-rank test, whatever the means say."""
-    left, right = paired_columns(np.arange(table.shape[1], dtype=np.int32) if items is None else items)
     wins = np.zeros((len(table), len(table)), np.bool_)
-    for i, j in combinations(range(len(table)), 2):
-        gaps = table[i, left] - table[j, right]
-        gaps = gaps[~np.isnan(gaps)]
+    for i, j, gaps, _ in _paired_gaps(table, items):
         if wilcoxon(gaps) < level:
             wins[i, j], wins[j, i] = favours(gaps) > 0, favours(gaps) < 0
     return wins
@@ -172,44 +174,23 @@ def rank_sum_tests(table: Floats) -> Floats:
     return tests
 
 
-def permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> Floats:
-    """p of each two systems by paired permutation: how often the difference of means is as large by chance.
+def permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = 1000) -> Floats:
+    """One-sided p that system i is better than system j, (systems, systems): small where it surely is.
 
-    A permutation exchanges the scores of the two systems on half of the segments, drawn at random. The difference that
-    was observed counts as one of the permutations, so p is never 0.
+    A permutation exchanges the scores of the two systems on half of the segments, drawn at random. p is the share of
+    permutations in which the difference is as large as observed; one that equals it counts half, so that p of i and j
+    and p of j and i sum to 1.
     """
     first, second = np.triu_indices(len(table), 1)
-    observed, permuted = _permuted_sums(table, rng, permutations)
-    extreme = 1 + sum((np.abs(sums) >= np.abs(observed) - 1e-9).sum(axis=0) for sums in permuted)
-    tests = np.ones((len(table), len(table)))
-    tests[first, second] = tests[second, first] = extreme / (permutations + 1)
-    return tests
-
-
-def one_sided_permutation_tests(table: Floats, rng: np.random.Generator, permutations: int = 1000) -> Floats:
-    """p that system i is better than system j, (systems, systems): small where it surely is, 0.5 on the diagonal.
-
-    The share of permutations in which the difference is as large as observed; one that equals it counts half, so that
-    p of i and j and p of j and i sum to 1.
-    """
-    first, second = np.triu_indices(len(table), 1)
-    observed, permuted = _permuted_sums(table, rng, permutations)
+    gaps = np.nan_to_num(table[first] - table[second])  # (pairs, segments); 0 moves nothing
+    observed = gaps.sum(axis=1)
     above = np.zeros(len(first))
-    for sums in permuted:
+    for start in range(0, permutations, CHUNK):
+        signs = 2.0 * rng.integers(0, 2, (min(CHUNK, permutations - start), gaps.shape[1])) - 1.0
+        sums = signs @ gaps.T
         same = np.abs(sums - observed) < 1e-9
         above += ((sums > observed) & ~same).sum(axis=0) + same.sum(axis=0) / 2
     tests = np.full((len(table), len(table)), 0.5)
     tests[first, second] = above / permutations
     tests[second, first] = 1 - tests[first, second]
     return tests
-
-
-def _permuted_sums(
-    table: Floats, rng: np.random.Generator, permutations: int
-) -> tuple[Floats, Iterator[Floats]]:
-    """The sum of the differences of each two systems, as observed and, in chunks, as permuted, (permutations, pairs)."""
-    first, second = np.triu_indices(len(table), 1)
-    gaps = np.nan_to_num(table[first] - table[second])  # (pairs, segments); 0 moves nothing
-    chunks = (min(CHUNK, permutations - start) for start in range(0, permutations, CHUNK))
-    signs = (2.0 * rng.integers(0, 2, (size, gaps.shape[1])) - 1.0 for size in chunks)
-    return gaps.sum(axis=1), (chunk @ gaps.T for chunk in signs)

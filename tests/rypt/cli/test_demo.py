@@ -23,7 +23,7 @@ def plans(monkeypatch):
     plans = []
 
     class Finished:
-        def __init__(self, folder, plan, tell, *, port=0, invite=None):
+        def __init__(self, folder, plan, tell, *, invite=None):
             plans.append(plan)
             tell("1/7 making a campaign")
 
@@ -55,7 +55,7 @@ def test_a_person_is_asked_less(capsys, tmp_path, plans):
     assert "by you" in out
 
 
-@pytest.mark.parametrize("options", [["--small", "--serve"], ["--port", "80"], ["--no-open"]])
+@pytest.mark.parametrize("options", [["--small", "--serve"], ["--small", "--json"], ["--no-open"]])
 def test_options_that_do_not_go_together(capsys, tmp_path, plans, options):
     assert run(capsys, "demo", tmp_path / "demo", *options)[0] == 2
     assert not plans

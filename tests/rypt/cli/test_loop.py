@@ -40,7 +40,7 @@ def watch(process, campaign, until=None, work=work):
 
 def test_it_serves_its_market_and_ends_it(tmp_path):
     """With simulated workers, who come over HTTP as people do; one of four answers YES to all."""
-    campaign = make_campaign(tmp_path / "campaign", labels=60)
+    campaign = make_campaign(tmp_path / "campaign", labels=60, iterations=2)
     truth = write_truth(tmp_path / "truth.jsonl")
 
     def simulate(campaign):
@@ -50,7 +50,7 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
     with served(campaign / "market"):
         pass  # so that the market has a port of its own
     picture, weights = tmp_path / "loop.svg", tmp_path / "tuned"
-    options = ["--serve", "--json", "--plot", picture, "-o", weights, "--max-iterations", "2"]
+    options = ["--serve", "--json", "--plot", picture, "-o", weights]
     with started(campaign, *map(str, options)) as process:
         code, out = watch(process, campaign, work=simulate)
     assert code == 0
@@ -71,14 +71,14 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
 
 
 def test_killed_and_run_again(tmp_path, capsys):
-    campaign = make_campaign(tmp_path / "campaign")
+    campaign = make_campaign(tmp_path / "campaign", iterations=1)
     with served(campaign / "market"):
         for until in ("$ rypt hits publish", "$ rypt tune"):
             with started(campaign) as process:
                 assert watch(process, campaign, until)[0] == -signal.SIGKILL
         code, out, _ = run(capsys, "loop", campaign, "--dry-run")
         assert (code, out.split(",")[0]) == (0, "tune")
-        with started(campaign, "--max-iterations", "1") as process:
+        with started(campaign) as process:
             code, out = watch(process, campaign)
     assert code == 0
     last = out.splitlines()
@@ -104,7 +104,7 @@ def files(campaign):
 
 
 def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign")
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", iterations=1)
     assert run(capsys, "loop", campaign, "--dry-run")[1] == (
         "decode with the current weights, which costs nothing; $0.00 of $5.00 are spent, at most $5.00 come after it\n"
     )
@@ -124,8 +124,8 @@ def test_a_dry_run_says_what_comes_and_does_nothing(capsys, tmp_path, in_process
         said = run(capsys, "loop", campaign, "--dry-run")[1]
         hits, cost = made.groups()
         assert said == f"publish {campaign}/batches/1: {hits} for {cost}; $0.00 of $5.00 are spent\n"
-        assert run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")[0] == 0
-        said = run(capsys, "loop", campaign, "--dry-run", "--max-iterations", "1")[1]
+        assert run(capsys, "loop", campaign, "--yes", "-q")[0] == 0
+        said = run(capsys, "loop", campaign, "--dry-run")[1]
         assert said == "nothing: 1 iteration is done\n"
 
 
@@ -171,10 +171,10 @@ def test_a_killed_loop_takes_its_market_with_it(tmp_path):
 
 
 def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
     with served(campaign / "market"):
         in_process.work = lambda campaign: work(campaign, "simulated-1")
-        code, out, _ = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1", "-q")
+        code, out, _ = run(capsys, "loop", campaign, "--yes", "-q")
     assert code == 0
     with Campaign.open(campaign).database() as db:
         assert (
@@ -183,8 +183,8 @@ def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process
 
 
 def test_the_dashboard_link_opens(tmp_path, capsys, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30)
+    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
     with served(campaign / "market") as info:
-        _, _, err = run(capsys, "loop", campaign, "--yes", "--max-iterations", "1")
+        _, _, err = run(capsys, "loop", campaign, "--yes")
         (link,) = {word.rstrip(";") for word in err.split() if "/dashboard" in word}
         assert link == info["dashboard_url"]

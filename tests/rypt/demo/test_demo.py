@@ -139,13 +139,8 @@ def test_a_second_run_does_nothing_again(done):
     )
     with pytest.raises(RyptError, match="begun here with labels 60"):
         Demo(folder, replace(TINY, labels=30), told.append).run()
-
-
-def test_a_folder_with_other_files_is_left_alone(tmp_path):
-    (tmp_path / "rypt.toml").touch()
     with pytest.raises(RyptError, match="expected a new or empty folder for the demo"):
-        Demo(tmp_path, TINY, lambda text: None).run()
-    assert [path.name for path in tmp_path.iterdir()] == ["rypt.toml"]
+        Demo(folder / "texts", TINY, told.append).run()
 
 
 def test_ended_in_the_middle_it_leaves_nothing_running_and_can_be_resumed(done, tmp_path):

@@ -114,18 +114,19 @@ def test_the_documented_options_are_those_that_exist(metric, demo_campaign):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (
-            "blue",
-            f"unknown metric 'blue', expected one of {', '.join(metric_names())}, or package.module:name",
-        ),
+        ("blue", f"unknown metric 'blue', expected one of {', '.join(metric_names())}"),
         ("nosuch.mod:X", "the metric nosuch.mod:X cannot be imported: ModuleNotFoundError: No module named"),
         ("broken_metric:X", "cannot be imported: ValueError: one two"),
-        (
-            "rypt.options:Options",
-            "the metric rypt.options:Options lacks maximize, scale, signature, stats, score",
-        ),
+        ("rypt.options:Options", "lacks maximize, scale, signature, stats, score"),
         ("chrf(beta=two)", "the metric chrf: expected beta as a whole number of at least 0, found 'two'"),
         ("chrf+0.5*ter", "ter is better when lower: write -0.5*ter"),
+        ("bleu+model", "nothing can be tuned to it"),
+        ("", "expected a metric such as bleu or 0.5*bleu at character 1, found the end"),
+        ("0.5*chrf++0.5*bleu", "expected +, - or the end at character 11, found '0.5*bleu'"),
+        ("bleu(a=1", "expected +, - or the end at character 5, found '(a=1'"),
+        ("1e999*bleu", "expected a finite weight, found inf"),
+        ("column", "the metric column: expected the name of a column"),
+        ("rypt", "the metric rypt needs --campaign"),
     ],
 )
 def test_metrics_that_cannot_be_made(spec, message, tmp_path, monkeypatch):
@@ -187,30 +188,18 @@ class Careless:
         self.stats, self.score = stats, score
 
 
-@pytest.mark.parametrize(
-    "stats",
-    [
+def test_wrong_statistics_and_scores_are_the_metrics_mistake():
+    for stats in (
         lambda candidates: 1 / 0,
         lambda candidates: np.full((len(candidates), 2), 0.5),
         lambda candidates: np.array([0 for _ in candidates]),
-    ],
-)
-def test_wrong_statistics_are_the_metrics_mistake(stats):
-    with pytest.raises(RyptError, match="careless"):
-        counted(Careless(stats), [raw("0", "a"), raw("0", "b")])
+    ):
+        with pytest.raises(RyptError, match="careless"):
+            counted(Careless(stats), [raw("0", "a"), raw("0", "b")])
     assert check_stats(np.array([[1]], np.int32), 1).dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("score", "message"),
-    [
-        (lambda sums: np.full(len(sums), np.nan), "the metric careless gave a score that is not a number"),
-        (lambda sums: sums[:, 9], "the metric careless failed: IndexError"),
-    ],
-)
-def test_wrong_scores_are_the_metrics_mistake(score, message):
-    with pytest.raises(RyptError, match=message):
-        rated(Careless(score=score), np.ones((3, 2), np.int64))
+    for score in (lambda sums: np.full(len(sums), np.nan), lambda sums: sums[:, 9]):
+        with pytest.raises(RyptError, match="the metric careless"):
+            rated(Careless(score=score), np.ones((3, 2), np.int64))
 
 
 @pytest.mark.parametrize(
@@ -231,20 +220,6 @@ def test_expressions(spec, terms):
     assert parse_spec(spec) == terms
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("", "expected a metric such as bleu or 0.5*bleu at character 1, found the end"),
-        ("0.5*chrf++0.5*bleu", "expected +, - or the end at character 11, found '0.5*bleu'"),
-        ("bleu(a=1", "expected +, - or the end at character 5, found '(a=1'"),
-        ("1e999*bleu", "expected a finite weight, found inf"),
-    ],
-)
-def test_malformed_expressions_say_where(spec, message):
-    with pytest.raises(RyptError, match=re.escape(f"the metric {spec!r}: {message}")):
-        parse_spec(spec)
-
-
 @given(st.text(alphabet="bleu chrf+-*().,=:e015", max_size=12))
 def test_what_is_read_can_be_written_again(spec):
     try:
@@ -257,17 +232,13 @@ def test_what_is_read_can_be_written_again(spec):
     assert parse_spec(again) == terms
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
+def test_labels_are_the_shortest_form():
+    for text, label in (
         ("rypt(unknown=ignore)", "rypt:ignore"),
         ("chrf++(b=2, a=1)", "chrf++(a=1,b=2)"),
         ("2*scores( a b.jsonl )", "scores(a b.jsonl)"),
-    ],
-)
-def test_labels_are_the_shortest_form(text, label):
-    (term,) = parse_spec(text)
-    assert term.label == label
+    ):
+        assert parse_spec(text)[0].label == label
 
 
 def test_a_third_partys_metric_tunes_and_picks_also_in_a_sum(capsys, demo_campaign, wer):
@@ -280,9 +251,6 @@ def test_a_third_partys_metric_tunes_and_picks_also_in_a_sum(capsys, demo_campai
     metrics = "bleu-1e-9*wer:WordErrorRate,bleu"
     code, out, err = run(capsys, "compare", "picks", demo_campaign, "--metrics", metrics)
     assert (code, out.startswith("0 segments with different picks")) == (0, True), err
-    code, out, err = run(capsys, "tune", demo_campaign, "--metric", "bleu+0.1*model", "--json", "-q")
-    assert (code, out, len(err.splitlines())) == (1, "", 1)
-    assert "nothing can be tuned to it" in err
 
 
 SCORED = [

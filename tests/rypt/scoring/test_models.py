@@ -13,15 +13,7 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
 from rypt.scoring.frontier import frontier
 from rypt.scoring.learning import scorer_from_database
-from rypt.scoring.models import (
-    PATTERNS,
-    SCALE,
-    UNSEEN,
-    CalibratedTable,
-    Percolation,
-    SeverityModel,
-    observed_patterns,
-)
+from rypt.scoring.models import SCALE, UNSEEN, CalibratedTable, Percolation, SeverityModel
 from rypt.scoring.observations import vote_labels
 from rypt.scoring.percolation import NO, UNKNOWN, YES
 from rypt.scoring.scorer import Scorer
@@ -72,13 +64,6 @@ def test_score_is_the_mean_of_p_yes(corpus):
 
 
 # the calibrated table
-
-
-def test_patterns_of_phrases_that_nobody_judged():
-    scorer = Scorer(PAIR, [Votes("1", Span(0, 1), "x", 1, 0), Votes("1", Span(1, 2), "y", 0, 0)])
-    observed = scorer.observe([Candidate("1", "z y", "0-0 1-1"), Candidate("1", "x", "0-0")])
-    names = [PATTERNS[i] for i in observed_patterns(observed)]
-    assert names == ["silent", "novel", "silent", "silent", "one YES", "unaligned"]
 
 
 def fitted(trees, votes, text, links, labels):
@@ -181,24 +166,12 @@ def test_unseen_words_cost_what_words_judged_once_cost():
 LEARNED = {"1": SourceTree.from_brackets("(S (A a) (B b))")}
 
 
-def database(workers):
+def test_one_worker_cannot_teach():
     db = JudgmentDatabase(":memory:")
     db.add_segments([Segment("1", "a b", str(LEARNED["1"]))])
-    db.add(Judgment("1", Span(0, 1), "x", Label.YES, worker, origin=f"hit-{worker}") for worker in workers)
-    return db
-
-
-@pytest.mark.parametrize("hold_out", ["worker", "origin"])
-def test_held_out_workers_teach_the_table(hold_out):
-    candidates = [Candidate("1", "x y", "0-0 1-1")]
-    scorer = scorer_from_database(LEARNED, database("abcd"), candidates, model="table", hold_out=hold_out)
-    assert scorer.model.p_yes(scorer.observe(candidates))[1] > 0.8
-    assert f"model:table|ties:unknown|trained:held-out-{hold_out}" in scorer.signature
-
-
-def test_one_worker_cannot_teach():
+    db.add([Judgment("1", Span(0, 1), "x", Label.YES, "a")])
     with pytest.raises(RyptError, match="at least two workers, found 1"):
-        scorer_from_database(LEARNED, database("a"), [], model="table")
+        scorer_from_database(LEARNED, db, [], model="table")
 
 
 @pytest.mark.parametrize("hold_out", ["worker", "origin"])
@@ -212,5 +185,6 @@ def test_workers_who_always_disagree_teach_that_labels_are_worth_little(hold_out
             db.add([Judgment("1", Span(0, 1), f"x{n}", label, worker=worker, origin=worker)])
     candidates = [Candidate("1", f"x{n} y", "0-0 1-1") for n in range(40)]
     scorer = scorer_from_database(LEARNED, db, candidates, model="table", hold_out=hold_out)
+    assert f"model:table|ties:unknown|trained:held-out-{hold_out}" in scorer.signature
     one_says_yes = [Votes("1", Span(0, 1), "x0", 1, 0)]
     assert scorer.model.p_yes(Scorer(LEARNED, one_says_yes).observe(candidates[:1]))[1] < 0.5

@@ -16,7 +16,7 @@ from rypt.records import Candidate, Query, Segment, Span, Votes
 from rypt.scoring.frontier import frontier
 from rypt.scoring.models import SeverityModel
 from rypt.scoring.phrase_keys import candidate_links
-from rypt.scoring.queries import QueryLimits, queries, query_record, write_queries
+from rypt.scoring.queries import QueryLimits, queries, write_queries
 from rypt.scoring.scorer import Scorer
 from rypt.scoring.value import SHARPNESS, WORTHLESS, query_rows, query_values
 from rypt.text import FormatError, RyptError, open_output, tokenize
@@ -103,21 +103,6 @@ def test_queries_are_those_of_the_definition(candidates, select, max_len, case, 
     assert queries(TREES, candidates, judged=judged, **options) == [
         query for query, key in zip(every, keys, strict=True) if key not in judged
     ]
-
-
-def test_the_example_shows_where_the_phrase_stands():
-    query = next(q for q in queries(PATIENT, CANDIDATES, max_len=2) if "[GAP]" in q.phrase)
-    assert query_record(query) == {
-        "segment": "1",
-        "start": 0,
-        "stop": 2,
-        "source_text": "der patient wurde isoliert .",
-        "source_phrase": "der patient",
-        "phrase": "the [GAP] patient",
-        "candidates": 1,
-        "example": "the very old patient .",
-        "positions": [0, 3],
-    }
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

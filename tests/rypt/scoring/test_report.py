@@ -48,20 +48,11 @@ def test_what_decides_the_best_is_counted():
     report = score_report(Scorer(TREES, VOTES), more)
     assert (report.decisions.by_labels, report.decisions.shared, report.decisions.unlabelled) == (1, 0, 1)
     assert not report.decisions.arbitrary
-    assert (
-        "labels decide the best candidate of 1 segment; in 1 no candidate has a label, so the best is arbitrary"
-        in str(report)
-    )
+    assert str(report.decisions) in str(report)
     assert "on average 1.3 candidates of a segment share its best score" in str(report)
-    tied = [Candidate("1", "good", "0-0 1-0"), Candidate("1", "Good", "0-0 1-0")]
-    assert str(score_report(Scorer(TREES, VOTES), tied).decisions) == (
-        "labels decide the best candidate of 0 segments; in 1 several share the best score, and the order in the lists "
-        "decides among them"
-    )
-    scored = [Candidate("1", "good", "0-0 1-0", score=-2.0), Candidate("1", "Good", "0-0 1-0", score=-1.0)]
-    assert "the decoder's score, then the order in the lists, decides" in str(
-        score_report(Scorer(TREES, VOTES), scored)
-    )
+    tied = [Candidate("1", "good", "0-0 1-0", score=-2.0), Candidate("1", "Good", "0-0 1-0", score=-1.0)]
+    decisions = score_report(Scorer(TREES, VOTES), tied).decisions
+    assert (decisions.by_labels, decisions.shared, "the decoder's score" in decisions.ties_by) == (0, 1, True)
     for votes in ([], [Votes("1", Span(0, 2), "good", 0, 0, 1)]):  # NOT_SURE decides nothing
         assert score_report(Scorer(TREES, votes), CANDIDATES).decisions.arbitrary
 
@@ -71,20 +62,10 @@ def test_signature_and_json():
     assert report.signature.endswith("|pick:best|n:2")
     assert report.as_dict(with_segments=False)["segments"] == 2
     assert report.as_dict(with_segments=True)["segments"][0]["segment"] == "1"
-
-
-def test_a_score_without_labels_says_so():
-    report = score_report(Scorer(TREES, []), CANDIDATES)
-    assert report.without_labels
-    assert (
-        str(report)
-        .splitlines()[0]
-        .endswith("of 2 segments: none of their phrases has a label, so the score says nothing about them")
-    )
-    assert report.as_dict(with_segments=False)["without_labels"] is True
-    labelled = score_report(Scorer(TREES, VOTES), CANDIDATES)
-    assert "without_labels" not in labelled.as_dict(with_segments=False)
-    assert str(labelled).splitlines()[0].endswith("   first candidates of 2 segments")
+    nothing = score_report(Scorer(TREES, []), CANDIDATES)
+    assert (nothing.without_labels, report.without_labels) == (True, False)
+    assert "none of their phrases has a label" in str(nothing).splitlines()[0]
+    assert nothing.as_dict(with_segments=False)["without_labels"] is True
 
 
 def test_nothing_to_score():
@@ -117,35 +98,22 @@ EXPLAINED = Candidate("1", "The old & co laughs loud", "0-0 1-2 1-3 2-4 3-5")
 
 
 def explained():
-    return explain(Scorer(PARSES, GIVEN), EXPLAINED, GIVEN, max_len=2)
+    return explain(Scorer(PARSES, GIVEN), EXPLAINED, max_len=2)
 
 
 def test_marks_tallies_and_counts():
     explanation = explained()
-    marks = {str(node.constituent.span): node.mark for node in explanation.nodes}
-    assert marks == {
-        "0-5": "no ↑",
-        "0-2": "YES",
-        "0-1": "yes ↓",
-        "1-2": "yes ↓",
-        "2-3": "?",
-        "3-4": "NO",
-        "4-5": "–",
-    }
+    marks = " ".join(f"{node.constituent.span}:{node.mark}" for node in explanation.nodes)
+    assert marks == "0-5:no ↑ 0-2:YES 0-1:yes ↓ 1-2:yes ↓ 2-3:? 3-4:NO 4-5:–"
     assert explanation.nodes[1].tally == "2 YES, 1 NO"
-    assert explanation.counts == (3, 2, 2)
-    assert explanation.score == pytest.approx(4 / 7)
-    assert [str(n.constituent.span) for n in explanation.nodes if n.on_frontier] == [
-        "0-2",
-        "2-3",
-        "3-4",
-        "4-5",
-    ]
+    assert (explanation.counts, explanation.score) == ((3, 2, 2), pytest.approx(4 / 7))
+    on_frontier = [str(n.constituent.span) for n in explanation.nodes if n.on_frontier]
+    assert on_frontier == ["0-2", "2-3", "3-4", "4-5"]
 
 
 def test_the_legend_explains_the_names_of_made_trees():
     made = fallback_tree(["Well", ",", "birds", "sing", "in", "the", "morning", "."])
-    explanation = explain(Scorer({"1": made}, []), Candidate("1", "x", "0-0"), [])
+    explanation = explain(Scorer({"1": made}, []), Candidate("1", "x", "0-0"))
     assert "without a parser: S is a sentence, C a clause, H a part of a clause, X a word" in legend(
         explanation
     )
@@ -153,7 +121,7 @@ def test_the_legend_explains_the_names_of_made_trees():
 
 def test_penalties_add_up_to_the_score():
     scorer = Scorer(PARSES, GIVEN, model=SeverityModel(unseen=0.2))
-    explanation = explain(scorer, EXPLAINED, GIVEN, max_len=2)
+    explanation = explain(scorer, EXPLAINED, max_len=2)
     lines = as_text(explanation).splitlines()
     assert lines[3].split() == ["penalty×share"]
     costs = [line[8:21].split(" × ") for line in lines[4:11]]
@@ -175,24 +143,15 @@ def test_svg_is_well_formed_and_shows_all_constituents():
     assert len(links) == 5
 
 
-def test_control_characters_do_not_break_the_picture():
-    tree = SourceTree.from_brackets("(S (A a\x01) (B b))").matched(["a\x01", "b"])
-    candidate = Candidate("1", "x\x0b y", "0-0 1-1")
-    root = ElementTree.fromstring(as_svg(explain(Scorer({"1": tree}, []), candidate, [])))
-    assert "a\ufffd" in [
-        "".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")
-    ]
-
-
 def test_a_segment_without_a_parse_cannot_be_explained():
     with pytest.raises(RyptError, match="segment 2 has no parse"):
-        explain(Scorer(PARSES, []), Candidate("2", "x", ""), [])
+        explain(Scorer(PARSES, []), Candidate("2", "x", ""))
 
 
 def test_deep_and_wide_trees_are_drawn():
     deep = SourceTree.from_brackets("(A (B b) " * 60 + "(C c)" + ")" * 60)
-    candidate = Candidate("1", " ".join(["x"] * 200), " ".join(f"{i}-{i}" for i in range(61)))
-    explanation = explain(Scorer({"1": deep}, []), candidate, [])
+    candidate = Candidate("1", " ".join(["x\x01"] * 200), " ".join(f"{i}-{i}" for i in range(61)))
+    explanation = explain(Scorer({"1": deep}, []), candidate)
     ElementTree.fromstring(as_svg(explanation))
     assert len(as_text(explanation).splitlines()) == 4 + 121
 
@@ -200,8 +159,8 @@ def test_deep_and_wide_trees_are_drawn():
 @pytest.mark.parametrize(
     ("votes", "tally"),
     [
-        (Votes("1", Span(0, 1), "x", 2, 1, 0, 5.0, 1.0), "2 YES, 1 NO (severity 5)"),
-        (Votes("1", Span(0, 1), "x", 0, 3, 1, 6.0, 2.0), "3 NO (severity 3), 1 NOT_SURE"),
+        ((2, 1, 0, 5.0, 1.0), "2 YES, 1 NO (severity 5)"),
+        ((0, 3, 1, 6.0, 2.0), "3 NO (severity 3), 1 NOT_SURE"),
     ],
 )
 def test_votes_are_told_with_the_mean_of_their_severities(votes, tally):

@@ -1,7 +1,5 @@
 """Algorithm 1, percolation and the compiled scorer: against the definitions, and the paper's own numbers."""
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,37 +16,20 @@ from rypt.texts.trees import SourceTree
 
 
 @given(trees(), st.integers(1, 8))
-def test_covers_every_word_once_within_the_limit(tree, max_len):
-    chosen = [tree.constituents[i].span for i in frontier(tree, max_len)]
-    covered = [word for span in chosen for word in range(*span)]
-    assert covered == list(range(len(tree.tokens)))
-    assert all(len(span) <= max_len for span in chosen)
-
-
-@given(trees(), st.integers(1, 8))
-def test_takes_the_highest_constituents_that_fit(tree, max_len):
-    for i in frontier(tree, max_len):
-        parent = tree.constituents[i].parent
-        assert parent < 0 or len(tree.constituents[parent].span) > max_len
+def test_the_frontier_covers_every_word_once_by_the_highest_constituents_that_fit(tree, max_len):
+    chosen = [tree.constituents[i] for i in frontier(tree, max_len)]
+    assert [word for c in chosen for word in range(*c.span)] == list(range(len(tree.tokens)))
+    assert all(len(c.span) <= max_len for c in chosen)
+    parents = [c.parent for c in chosen]
+    assert all(parent < 0 or len(tree.constituents[parent].span) > max_len for parent in parents)
 
 
 def test_figure_2():
     tree = SourceTree.from_brackets(FIGURE_2)
     assert len(tree.constituents) == 18
     texts = [" ".join(tree.tokens[slice(*tree.constituents[i].span)]) for i in frontier(tree, 4)]
-    assert texts == [
-        "offizielle prognosen",
-        "sind",
-        "von nur 3 prozent",
-        "ausgegangen",
-        ",",
-        "sagte",
-        "bloomberg",
-        ".",
-    ]
-
-
-def test_an_empty_tree_gives_an_empty_set():
+    long = ["offizielle prognosen", "sind", "von nur 3 prozent", "ausgegangen"]
+    assert texts == [*long, ",", "sagte", "bloomberg", "."]
     assert frontier(SourceTree((), ()), 4) == ()
 
 
@@ -66,14 +47,8 @@ def labelled(draw):
 @given(labelled())
 def test_equals_the_rule(case):
     tree, labels = case
-    assert percolate(tree, labels) == reference_percolate(tree, labels)
-
-
-@settings(max_examples=120, deadline=None)
-@given(labelled())
-def test_idempotent_and_direct_labels_stay(case):
-    tree, labels = case
     once = percolate(tree, labels)
+    assert once == reference_percolate(tree, labels)
     assert percolate(tree, once) == once
     assert all(after == before for before, after in zip(labels, once, strict=True) if before is not None)
 
@@ -105,19 +80,8 @@ PATIENT = {
 @given(corpora())
 def test_statistics_equal_the_reference(corpus):
     trees, candidates, votes = corpus
-    stats = Scorer(trees, votes).stats(candidates)
+    stats = Scorer(trees, votes[::-1]).stats(candidates)
     assert stats.tolist() == [list(reference_stats(trees, votes, candidate)) for candidate in candidates]
-
-
-@settings(max_examples=60, deadline=None)
-@given(corpora())
-def test_order_of_candidates_and_votes_does_not_matter(corpus):
-    trees, candidates, votes = corpus
-    order = list(range(len(candidates)))
-    random.Random(len(votes)).shuffle(order)
-    straight = Scorer(trees, votes).stats(candidates)
-    shuffled = Scorer(trees, votes[::-1]).stats([candidates[i] for i in order])
-    assert (straight[order] == shuffled).all()
 
 
 @pytest.mark.parametrize(

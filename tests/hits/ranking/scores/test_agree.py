@@ -11,7 +11,7 @@ from scipy import stats
 from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.scores.agree import OrderEvidence, agree, agreement, order_evidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
-from hits.ranking.scores.paired import one_sided_permutation_tests
+from hits.ranking.scores.paired import permutation_tests
 from rypt.text import RyptError
 
 NAMES = tuple("abcdefgh")
@@ -50,7 +50,7 @@ def test_soft_pairwise_accuracy_is_one_less_the_mean_gap_of_p() -> None:
 def test_p_of_permutations_is_that_of_the_normal_approximation() -> None:
     rng = np.random.default_rng(1)
     table = np.vstack([rng.normal(0.15, 1, 200), rng.normal(0, 1, 200)])
-    p = one_sided_permutation_tests(table, rng, 20_000)
+    p = permutation_tests(table, rng, 20_000)
     gaps = table[0] - table[1]
     assert p[0, 1] == pytest.approx(stats.norm.sf(gaps.sum() / np.sqrt((gaps**2).sum())), abs=0.01)
     assert p[0, 1] + p[1, 0] == pytest.approx(1)
