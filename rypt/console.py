@@ -61,7 +61,6 @@ def set_quiet(quiet: bool) -> bool:
 
 
 def read_amount(value: str | None) -> Decimal | None:
-    """An amount of money from the command line."""
     amount = None if value is None else money(value)
     if value is not None and amount is None:
         raise click.BadParameter(f"expected an amount of money such as 25.00, got {value!r}")
@@ -86,7 +85,6 @@ def watcher(*, quiet: bool) -> Watch:
 
 
 def talk(message: str, *, quiet: bool = False) -> None:
-    """Print a message to stderr."""
     if not quiet:
         click.echo(message, err=True)
 

@@ -69,7 +69,6 @@ class AppendOnly:
             self._file = -1
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Append one line."""
         line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         try:
             written = os.write(self._file, line)

@@ -108,19 +108,16 @@ class Options:
         self.known: list[str] = []
 
     def text(self, name: str, default: Default) -> str | Default:
-        """Any text."""
         self.known.append(name)
         return self.given.get(name, default)
 
     def choice(self, name: str, default: Default, choices: Sequence[str]) -> str | Default:
-        """One of some texts."""
         value = self.text(name, default)
         if name in self.given and value not in choices:
             self._refuse(name, f"one of {', '.join(choices)}")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
         value = self.text(name, None)
         if value is None:
             return default

@@ -12,9 +12,7 @@ from fractions import Fraction
 from math import comb, erfc, exp, lgamma, log, sqrt
 
 ROOT_HALF = sqrt(0.5)
-EXACT = (
-    1000  # judgments up to which the sign test is computed in whole numbers, which takes longer and longer
-)
+EXACT = 1000  # judgments up to which the sign test is computed in whole numbers
 
 
 def normal_tail(x: float) -> float:

@@ -259,7 +259,6 @@ def tokenize(text: str) -> list[str]:
 
 
 def token_count(text: str) -> int:
-    """The number of tokens of a text."""
     if "  " in text or "\t" in text or text[:1] == " " or text[-1:] == " " or not text:
         return len(tokenize(text))
     return text.count(" ") + 1

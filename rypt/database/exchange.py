@@ -231,7 +231,6 @@ def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", se
 
 
 def is_database(path: PathLike) -> bool:
-    """Return True for an SQLite file."""
     if not Path(path).is_file():
         return False
     with open(path, "rb") as file:
@@ -239,7 +238,6 @@ def is_database(path: PathLike) -> bool:
 
 
 def refuse_itself(db: JudgmentDatabase, path: PathLike) -> None:
-    """Refuse to write to the file of a database."""
     if str(path) != "-" and Path(path).exists() and db.path.exists() and db.path.samefile(path):
         raise InputError(path, None, "is the database itself")
 
@@ -343,7 +341,6 @@ def judgment_record(judgment: Judgment) -> dict[str, Any]:
 
 
 def segment_from_record(record: Record) -> Segment:
-    """Read one segment."""
     text, tree, language = (_optional_text(record, name) for name in ("text", "tree", "language"))
     if not isinstance(record.get("text"), str):
         raise FormatError(f"expected a field text, found {record.get('text')!r}")

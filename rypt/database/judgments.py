@@ -152,7 +152,6 @@ class JudgmentDatabase:
         self.close()
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        """The rows of a query."""
         with self.errors():
             return self.db.execute(sql, values).fetchall()
 
@@ -215,11 +214,9 @@ class JudgmentDatabase:
         self.db.conn.executemany(sql, ((weight, *key, worker, origin) for key in keys))
 
     def count(self) -> int:
-        """The number of judgments."""
         return self._number("SELECT count(*) FROM judgment_rows")
 
     def count_counted(self) -> int:
-        """The number of judgments that count."""
         return self._number("SELECT count(*) FROM counted_rows")
 
     def count_by_source(self) -> dict[str, int]:
@@ -242,7 +239,6 @@ class JudgmentDatabase:
         """)
 
     def has_severities(self) -> bool:
-        """Whether some judgment carries a severity."""
         return bool(self._number("SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"))
 
     def origins(self) -> list[str]:
@@ -336,7 +332,6 @@ class JudgmentDatabase:
             return self.db.execute("DELETE FROM excluded_workers WHERE worker = ?", [worker]).rowcount == 1
 
     def excluded(self) -> dict[str, str]:
-        """The excluded workers and why."""
         return dict(self.rows("SELECT worker, reason FROM excluded_workers ORDER BY worker"))
 
 
@@ -380,7 +375,6 @@ class Writer:
             self.flush()
 
     def flush(self) -> None:
-        """Insert what was added."""
         self._rows.sort(key=itemgetter(0))
         self._db.executemany("INSERT INTO names VALUES (?, ?)", self._new_names)
         self._db.executemany("INSERT INTO phrases VALUES (?, ?, ?, ?, ?)", self._new_phrases)

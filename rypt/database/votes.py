@@ -47,7 +47,6 @@ class VoteArrays:
         return len(self.key)
 
     def take(self, mask: NDArray[np.bool_]) -> "VoteArrays":
-        """Some of the votes, on the same keys."""
         return replace(
             self,
             key=self.key[mask],

@@ -140,7 +140,6 @@ def _compare(s: "CampaignStatus") -> NextStep | None:
 
 
 def _has_batch(s: "CampaignStatus") -> bool:
-    """Whether there is a batch of the last list."""
     return any(batch.name == str(max(1, s.situation.decoded)) for batch in s.batches)
 
 

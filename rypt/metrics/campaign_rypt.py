@@ -34,7 +34,6 @@ class Rypt:
 
     @property
     def signature(self) -> str:
-        """The scorer's signature."""
         return self.scorer.signature
 
     def stats(self, candidates: Sequence[Candidate]) -> Ints:
@@ -44,7 +43,6 @@ class Rypt:
         return self.scorer.model.stats(observations)
 
     def score(self, sums: Ints) -> Floats:
-        """RYPT of each row, from 0 to 1."""
         return self.scorer.score(sums)
 
 

@@ -94,7 +94,6 @@ class MeanScore:
         return np.stack([np.rint(scores * UNIT), np.ones(len(scores))], axis=1).astype(np.int64)
 
     def score(self, sums: Ints) -> Floats:
-        """The mean of each row."""
         totals, counts = sums.T
         return np.asarray(totals / UNIT / np.maximum(counts, 1))
 

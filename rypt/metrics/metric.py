@@ -252,16 +252,13 @@ class WeightedSum:
 
     @property
     def signature(self) -> str:
-        """The weights with the signatures of their metrics."""
         terms = zip(self.weights, self.parts, strict=True)
         return "".join(f"{weight:+.15g}*[{metric.signature}]" for weight, metric in terms).removeprefix("+")
 
     def stats(self, candidates: Sequence[Candidate]) -> Ints:
-        """The columns of all metrics side by side."""
         return np.concatenate([counted(metric, candidates) for metric in self.parts], axis=1)
 
     def score(self, sums: Ints) -> Floats:
-        """The weighted sum of the scores of each row."""
         total: Floats = np.zeros(len(sums))
         blocks = np.split(sums, self.ends[:-1], axis=1)
         for weight, metric, block in zip(self.weights, self.parts, blocks, strict=True):

@@ -44,7 +44,6 @@ class Ter(SacrebleuMetric):
 
 
 def make_ter(resources: Resources, options: Mapping[str, str]) -> Ter:
-    """TER by name, with sacrebleu's options."""
     read = Options("ter", options)
     names = ("normalized", "no_punct", "asian_support", "case_sensitive")
     flags = {name: read.flag(name, False) for name in names}

@@ -114,7 +114,6 @@ class Explanation:
         return as_text(self)
 
     def write(self, path: PathLike) -> None:
-        """Draw the tree as a picture in an .svg file."""
         from rypt.scoring.drawing import as_svg
 
         if not str(path).endswith(".svg"):

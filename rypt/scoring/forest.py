@@ -44,7 +44,6 @@ class Forest:
         return self.index[segment]
 
     def positions(self, candidates: Sequence[Candidate]) -> Ids:
-        """The index of each candidate's segment."""
         index = self.index
         try:
             return np.array([index[candidate.segment] for candidate in candidates], np.int32)

@@ -39,9 +39,6 @@ class LabelModel(Protocol):
     def score(self, sums: Stats) -> Floats:
         """The RYPT score of summed statistics, one for each row."""
 
-    def p_yes(self, observations: Observations) -> Floats:
-        """The probability that each constituent is acceptably translated."""
-
 
 class Percolation:
     """Hard percolation; a constituent still unknown counts as the option says (the paper's authors: one half).
@@ -58,7 +55,6 @@ class Percolation:
 
     @property
     def options(self) -> str:
-        """Its part of the signature."""
         return f"model:percolation|unknown:{self.unknown}|ties:{self.ties}"
 
     def stats(self, observations: Observations) -> Stats:
@@ -165,7 +161,6 @@ class CalibratedTable:
 
     @property
     def options(self) -> str:
-        """Its part of the signature."""
         return f"model:table|ties:{self.ties}|trained:{self.trained}"
 
     @classmethod
@@ -199,12 +194,10 @@ class CalibratedTable:
         return np.stack([observations.sums(units), np.diff(observations.offsets)], axis=1)
 
     def score(self, sums: Stats) -> Floats:
-        """One score a row."""
         expected, nodes = np.atleast_2d(sums).T.astype(np.float64)
         return _ratio(expected / SCALE, nodes)
 
     def p_yes(self, observations: Observations) -> Floats:
-        """The cell of each constituent."""
         return self.table.ravel()[_columns(observations, self.ties)]
 
 
@@ -221,10 +214,7 @@ def _log_odds(p: Floats | float) -> Floats:
 
 CHILDREN = 1.0  # K: how many judgments the children of a constituent are worth
 UNALIGNED_SHARE = 0.5  # of what an unjudged word costs: what a word costs that nothing is aligned with
-UNSEEN, UNSEEN_WORDS = (
-    0.1,
-    20,
-)  # the penalty of an unjudged word before anything is counted, and its pseudo-count
+UNSEEN, UNSEEN_WORDS = 0.1, 20  # the penalty of an unjudged word before counting, and its pseudo-count
 FRONTIERS = (1, 2, 4, 8, np.inf)  # the maxLen of the frontiers that are averaged
 
 
@@ -272,7 +262,6 @@ class SeverityModel:
 
     @property
     def options(self) -> str:
-        """Its part of the signature."""
         return f"model:severity|k:{CHILDREN:g}|unseen:{self.unseen:.3f}|unaligned:{UNALIGNED_SHARE:g}"
 
     def judged_penalties(self, counts: Floats) -> tuple[Floats, Floats]:
@@ -320,10 +309,6 @@ class SeverityModel:
         """1 - penalty / words; one half for a row without words, of which nothing is known."""
         penalty, words = np.atleast_2d(sums).T.astype(np.float64)
         return _ratio(words - penalty / SCALE, words)
-
-    def p_yes(self, observations: Observations) -> Floats:
-        """The probability under which a NO of mean severity gives the expected penalty."""
-        return np.clip(1 - self.penalties(observations)[0] / self.no_penalty, 0, 1)
 
 
 def frontier_shares(forest: Forest) -> Floats:

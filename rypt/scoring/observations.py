@@ -96,7 +96,6 @@ class Places:
 
     @property
     def forest(self) -> Forest:
-        """The trees."""
         return self.judged.forest
 
     @cached_property
@@ -111,7 +110,6 @@ class Places:
         return self.forest.lengths[self.nodes]
 
     def take(self, candidates: Ints) -> "Places":
-        """The places of some of the candidates."""
         sizes = np.diff(self.offsets)[candidates]
         offsets = np.append(0, np.cumsum(sizes))
         at = np.repeat(self.offsets[candidates] - offsets[:-1], sizes) + np.arange(offsets[-1])
@@ -135,7 +133,6 @@ class Observations(Places):
     counts: Floats
 
     def take(self, candidates: Ints) -> "Observations":
-        """The observations of some of the candidates."""
         return super().take(candidates).observe(self.counts)
 
     def labels(self, ties: str = "unknown") -> Codes:

@@ -110,7 +110,6 @@ class ScoreReport:
         return record
 
     def write(self, path: PathLike) -> None:
-        """Write the report with a row for each segment, as JSON."""
         with open_output(path) as stream:
             stream.write(json.dumps(self.as_dict(with_segments=True), ensure_ascii=False) + "\n")
 

@@ -78,7 +78,6 @@ class Scorer:
         self.segmenter: str | None = None  # what found the words of the texts, for the signature
 
     def observe(self, candidates: Sequence[Candidate]) -> Observations:
-        """The votes on each constituent of each candidate."""
         return self.judged.look_up(candidates, self.case).observe(self.counts)
 
     def stats(self, candidates: Sequence[Candidate]) -> Stats:
@@ -86,7 +85,6 @@ class Scorer:
         return self.model.stats(self.observe(candidates))
 
     def score(self, sums: Stats) -> Floats:
-        """The RYPT score of each row of summed statistics."""
         return self.model.score(sums)
 
     @property

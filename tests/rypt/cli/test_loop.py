@@ -66,6 +66,7 @@ def test_it_serves_its_market_and_ends_it(tmp_path):
     assert "SIMULATED workers" in picture.read_text()
     with Campaign.open(campaign).database() as db:
         assert facts["simulated"] == db.count() > 20
+        assert f"SIMULATED: {db.count()} of the judgments" in repr(make_loop(campaign).report())
     assert facts["signature"].endswith("|iterations:2")
     assert not is_served(campaign / "market")
 
@@ -168,23 +169,3 @@ def test_a_killed_loop_takes_its_market_with_it(tmp_path):
         if not is_served(campaign / "market"):
             return
     raise AssertionError("the market is still served")
-
-
-def test_the_table_says_that_workers_were_simulated(capsys, tmp_path, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
-    with served(campaign / "market"):
-        in_process.work = lambda campaign: work(campaign, "simulated-1")
-        code, out, _ = run(capsys, "loop", campaign, "--yes", "-q")
-    assert code == 0
-    with Campaign.open(campaign).database() as db:
-        assert (
-            f"SIMULATED: {db.count()} of the judgments are of simulated workers; no person gave them" in out
-        )
-
-
-def test_the_dashboard_link_opens(tmp_path, capsys, in_process):
-    campaign = in_process.campaign = make_campaign(tmp_path / "campaign", labels=30, iterations=1)
-    with served(campaign / "market") as info:
-        _, _, err = run(capsys, "loop", campaign, "--yes")
-        (link,) = {word.rstrip(";") for word in err.split() if "/dashboard" in word}
-        assert link == info["dashboard_url"]

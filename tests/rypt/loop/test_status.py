@@ -21,7 +21,6 @@ from rypt.cli import program as cli
 from rypt.cli.status import status_text
 from rypt.loop.status import Compared, campaign_status
 from rypt.records import Judgment, Label, Span
-from rypt.scoring.queries import queries
 
 NOW = 2_000_000_000
 
@@ -84,17 +83,6 @@ def test_labels_by_source_coverage_and_what_is_open(fresh):
     assert (
         found.next.command == f"rypt score {fresh} --pick best -o {fresh}/picks.txt"
     )  # there are no features to tune with
-
-
-def test_open_phrases_are_those_of_queries(demo_campaign):
-    campaign = Campaign.open(demo_campaign)
-    with campaign.database() as db:
-        judged = {(v.segment, v.span, v.phrase) for v in db.votes()}
-    assert (
-        status(demo_campaign).labels.open
-        == len(queries(campaign.trees, campaign.candidates, judged=judged))
-        > 0
-    )
 
 
 def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
