@@ -15,7 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses import programs as moses_cli
 from mert.moses.files import FEATURES, SCORES, Block, read_blocks, write_blocks
 from mert.moses.scripts import PROGRAMS, write_scripts
