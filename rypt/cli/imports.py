@@ -96,7 +96,7 @@ def import_(
     Each file is one transaction, and importing it again adds nothing.
     """
     quiet = quiet or as_json
-    forms = {form or file_format(file) for file in files}
+    forms = {form or file_format(file, renames=bool(options["rename"])) for file in files}
     if len(forms) > 1:
         raise click.UsageError(f"expected files of one format, found {' and '.join(sorted(forms))}")
     form = forms.pop()
@@ -115,8 +115,8 @@ def import_(
         click.echo(json.dumps(records, ensure_ascii=False))
 
 
-def file_format(file: str) -> str:
-    """The format of a file by its first line; what is no other are judgments."""
+def file_format(file: str, *, renames: bool = False) -> str:
+    """The format of a file by its first line; what is no other are judgments, as are ratings with renamed columns."""
     path = Path(file)
     if file == "-" or not path.is_file() or path.suffix == ".db":
         return "judgments"
@@ -134,6 +134,8 @@ def file_format(file: str) -> str:
         return "judgments"
     if {"hitid", "workerid"} <= set(cells):
         return "results"
+    if renames:
+        return "judgments"
     if "\t" in first and ({"system", "rater"} <= set(cells) or first.count("\t") >= 8):
         return "mqm"
     kinds = {"tgt", "chk", "ref", "bad", "itemtype"}
