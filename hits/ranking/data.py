@@ -71,7 +71,7 @@ class Comparisons:
             yield self.segments[segment], self.systems[a], self.systems[b], outcome, self.workers[worker]
 
     def segments_or_rows(self) -> Ints:
-        """The number of each comparison's segment; where it has no name, every row is a segment of its own."""
+        """The number of each comparison's segment; without a name, each row is a separate segment."""
         unnamed = np.array([name == "" for name in self.segments])[self.segment]
         return np.where(unnamed, len(self.segments) + self.row.astype(np.int64), self.segment)
 
@@ -203,8 +203,8 @@ def from_counts(systems: Sequence[str], wins: Counts, ties: Counts) -> Compariso
     a = np.concatenate([np.repeat(first, won), np.repeat(first, tied)])
     b = np.concatenate([np.repeat(second, won), np.repeat(second, tied)])
     outcome = np.concatenate([np.full(won.sum(), BETTER, np.int8), np.full(tied.sum(), EQUAL, np.int8)])
-    nobody = np.zeros(len(a), np.int32)
-    return Comparisons(tuple(systems), a, b, outcome, np.arange(len(a), dtype=np.int32), nobody, nobody)
+    zeros = np.zeros(len(a), np.int32)  # neither segments nor workers have names
+    return Comparisons(tuple(systems), a, b, outcome, np.arange(len(a), dtype=np.int32), zeros, zeros)
 
 
 def merge(parts: Sequence[Comparisons]) -> Comparisons:

@@ -17,8 +17,6 @@ from hits.ranking.models.wins import expected_wins
 from hits.ranking.table import system_labels
 from rypt.arrays import Floats
 
-LEVELS = ((0.01, "‡"), (0.05, "†"), (0.10, "⋆"))  # WMT's marks; Koehn's table has one star, at 0.05
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadToHead:
@@ -45,15 +43,14 @@ def head_to_head(comparisons: Comparisons) -> HeadToHead:
     return HeadToHead(comparisons.systems, shares, sign_tests(wins), met, expected_wins(wins))
 
 
-def as_rows(table: HeadToHead, *, marks: bool = False, level: float = 0.05) -> list[list[str]]:
-    """The lines of the table: a system, its cells, and at last ``> others``; WMT's three marks if wanted."""
-    levels = LEVELS if marks else ((level, "★"),)
+def as_rows(table: HeadToHead, level: float = 0.05) -> list[list[str]]:
+    """The lines of the table: a system, its cells with a star where the difference is significant, and ``> others``."""
 
     def cell(i: int, j: int) -> str:
         if i == j or np.isnan(table.shares[i, j]):
             return "–" if i == j else ""
-        mark = next((mark for bound, mark in levels if table.tests[i, j] <= bound), "")
-        return f"{table.shares[i, j]:.2f}".removeprefix("0") + mark
+        star = "★" if table.tests[i, j] <= level else ""
+        return f"{table.shares[i, j]:.2f}".removeprefix("0") + star
 
     places = range(len(table.systems))
     rows = [[name, *(cell(i, j) for j in places)] for i, name in enumerate(system_labels(table.systems))]

@@ -22,26 +22,14 @@ MODELS = {
     "students-arithmetic": "baselines:make_baseline",
     "students-geometric": "baselines:make_baseline",
 }  # name → file of `hits.ranking.models` and its factory, which takes `Options`
-BASELINES = (
-    "uniform",
-    "adjusted-uniform",
-    "independent-pairs",
-    "students-asymmetric",
-    "students-arithmetic",
-    "students-geometric",
-)
+BASELINES = tuple(name for name, factory in MODELS.items() if factory.startswith("baselines:"))
 RANKING_MODELS = tuple(name for name in MODELS if name not in BASELINES)
 MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 TABLES = ("text", "markdown", "latex", "html")
-CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")  # how ranges are made from comparisons
-SCORE_CONFIDENCES = (
-    "wilcoxon",
-    "wilcoxon-neighbours",
-    "rank-sum",
-    "bootstrap",
-    "none",
-)  # and from segment scores
+# how ranges are computed from comparisons, and from segment scores
+CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")
+SCORE_CONFIDENCES = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "bootstrap", "none")
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores
 AVERAGES = ("segment", "domain")  # what a mean is over: segments, or means of domains

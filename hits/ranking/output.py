@@ -2,32 +2,20 @@
 
 import csv
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
-from hits.ranking.result import RankedGroup
 from hits.ranking.table import html_page
 from rypt.picture import FORMATS as PICTURES
 from rypt.picture import check_picture
 from rypt.text import InputError, PathLike, open_output
 
+if TYPE_CHECKING:
+    from hits.ranking.rank import SystemTable
+    from hits.ranking.side_by_side import SideBySide
+
 STYLES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}  # endings of tables
 ENDINGS = (".csv", ".json", *STYLES, *PICTURES)
-
-
-class Written(Protocol):
-    """What can be written: a table of one model, or of several side by side."""
-
-    @property
-    def groups(self) -> tuple[RankedGroup, ...]:
-        """What a picture shows."""
-
-    def as_table(self, style: str = "text") -> str: ...
-
-    def as_dict(self) -> dict[str, Any]: ...
-
-    def records(self) -> Sequence[dict[str, Any]]: ...
 
 
 def check_output(path: PathLike) -> str:
@@ -40,7 +28,7 @@ def check_output(path: PathLike) -> str:
     return ending
 
 
-def write_output(path: PathLike, table: Written) -> None:
+def write_output(path: PathLike, table: "SystemTable | SideBySide") -> None:
     """Write a table or a picture, completely or not at all."""
     ending = check_output(path)
     if ending in PICTURES:

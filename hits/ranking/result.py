@@ -1,6 +1,6 @@
 """Rank systems by a model, with ranges and clusters; systems that were never compared are ranked in separate groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,33 @@ class RankedGroup:
         return max((system.cluster or 0 for system in self.systems), default=0)
 
 
+def ordered(
+    names: Sequence[str],
+    scores: Floats,
+    ranges: Ranges | None,
+    errors: Sequence[float] | None = None,
+    *,
+    higher: bool = True,
+) -> tuple[list[int], tuple[Ranked, ...]]:
+    """The systems from best to worst, by number and as a ranking; ``scores`` are negative where less is better."""
+    order = sorted(range(len(names)), key=lambda i: (-round(float(scores[i]), 9), names[i]))
+    first, _ = rank_bounds(np.round(scores, 12))  # what is equal but for rounding shares a rank
+    clusters = None if ranges is None else ranges.clusters()
+    systems = tuple(
+        Ranked(
+            names[i],
+            float(scores[i] if higher else 0 - scores[i]),
+            int(first[i]),
+            None if ranges is None else int(ranges.low[i]),
+            None if ranges is None else int(ranges.high[i]),
+            None if clusters is None else int(clusters[i]),
+            None if errors is None else float(errors[i]),
+        )
+        for i in order
+    )
+    return order, systems
+
+
 def rank_systems(
     comparisons: Comparisons,
     model: RankingModel,
@@ -82,22 +109,7 @@ def _rank(
     fitted = model.fit(comparisons, rng)
     chosen = choose_ranges(confidence, comparisons, model)
     ranges, how = _ranges(comparisons, model, rng, chosen)
-    order = fitted.order()
-    first, _ = rank_bounds(np.round(fitted.scores, 12))  # what is equal but for rounding shares a rank
-    numbers = None if ranges is None else ranges.clusters()
-    errors = fitted.extra.get("standard_errors")
-    systems = tuple(
-        Ranked(
-            fitted.systems[i],
-            float(fitted.scores[i]),
-            int(first[i]),
-            None if ranges is None else int(ranges.low[i]),
-            None if ranges is None else int(ranges.high[i]),
-            None if numbers is None else int(numbers[i]),
-            None if errors is None else float(errors[i]),
-        )
-        for i in order
-    )
+    order, systems = ordered(fitted.systems, fitted.scores, ranges, fitted.extra.get("standard_errors"))
     ranks = None if ranges is None or ranges.samples is None else ranges.samples[:, order]
     scores = None if ranges is None or ranges.scores is None else ranges.scores[:, order]
     extra = dict(fitted.extra)

@@ -219,7 +219,7 @@ def span(system: Ranked) -> str:
 
 
 def html_page(table: str) -> str:
-    """A page with tables on it, for a file of its own."""
+    """A page with a table."""
     head = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Ranking</title>'
     style = "<style>body{font-family:sans-serif}td,th{padding:.15em .7em}</style>"
     return "\n".join([head, style, "<body>", table, "</body>\n</html>"])

@@ -206,7 +206,7 @@ def _matrix(table: "HeadToHead", level: float, style: str) -> str:
     from hits.ranking.head2head import as_rows
     from hits.ranking.table import TABULATE
 
-    rows = as_rows(table, level=level)
+    rows = as_rows(table, level)
     n = len(table.systems)
     lines = [[k if k <= n else "", *row] for k, row in enumerate(rows, start=1)]
     head = ["", "", *range(1, n + 1)]

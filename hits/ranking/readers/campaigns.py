@@ -64,7 +64,7 @@ def read_appraise(file: TextFile) -> list[Part]:
     """The scores of each language pair: no tests of raters, no tutorials, of a rater's ratings of an item the latest.
 
     As WMT's findings read these files: documents that are marked ``#incomplete`` or ``#dup`` are left out, and each
-    file is a wave of its own.
+    file is a separate wave.
     """
     latest: dict[str, dict[Key, Rated]] = {}
     pairs: dict[str, str] = {}
@@ -212,7 +212,7 @@ def read_pearmut(file: TextFile) -> list[Part]:
     """The scores in pearmut's answers; a later answer of a user to the same item replaces an earlier one.
 
     Where no answer has a score, the penalties of the error spans are the scores. Campaigns that name a language pair
-    (``ces_Latn---deu_Latn``) are parts of their own.
+    (``ces_Latn---deu_Latn``) are separate parts.
     """
     scored: dict[str, tuple[str, dict[Key, ScoreRecord]]] = {}
     marked: dict[str, tuple[str, dict[Key, ScoreRecord]]] = {}

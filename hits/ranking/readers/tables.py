@@ -1,7 +1,7 @@
 """Tables with a header, or JSON objects with the same keys, and files of two columns without a header.
 
 A table of comparisons has two systems and a winner (or a score for each of the two, or a column for each outcome with 1
-where it came out), a table of scores has a system and a score. The columns are known by their names, whatever their
+where it came out), a table of scores has a system and a score. Columns are recognised by their names without
 case, spaces and underscores: ``System A``, ``system_a`` and ``systemA`` are the same.
 """
 

@@ -70,7 +70,7 @@ def read_columns(text: str) -> dict[str, str]:
 
 
 def find_roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    """The column of each role: the one that the user named, else the one whose name stands first in `ALIASES`.
+    """The column of each role: the one that the user named, else the one whose name comes first in `ALIASES`.
 
     >>> find_roles(["Seg", "Segment ID", "System A"], {"b": "Seg"})
     {'b': 'Seg', 'a': 'System A', 'segment': 'Segment ID'}
@@ -145,7 +145,7 @@ class TextFile:
             raise self.error(f"expected CSV: {error}", self._line(reader.line_num)) from None
 
     def _line(self, count: int) -> int:
-        """The number in the file of the last of so many lines."""
+        """The number in the file of the last of the first ``count`` lines."""
         return self.lines[min(count, len(self.lines)) - 1][0]
 
     @property

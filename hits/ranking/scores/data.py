@@ -61,7 +61,7 @@ class SegmentScores:
         return self.score if self.higher else -self.score
 
     def table(self) -> Floats:
-        """The mean rating of each candidate with that sign, (systems, segments); NaN where there is none."""
+        """The mean rating of each candidate with that sign, (systems, segments); NaN if it was not rated."""
         shape = len(self.systems), len(self.segments)
         cells = self.system.astype(np.int64) * shape[1] + self.segment
         counts = np.bincount(cells, minlength=shape[0] * shape[1])
@@ -157,8 +157,8 @@ class SegmentScores:
 def scores_of(records: Iterable[ScoreRecord], scale: str = "score", *, higher: bool = True) -> SegmentScores:
     """Ratings as arrays; systems are sorted by name.
 
-    >>> made = scores_of([ScoreRecord("b", "1", 70), ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80)])
-    >>> made.systems, made.table().tolist()
+    >>> scores = scores_of([ScoreRecord("b", "1", 70), ScoreRecord("a", "1", 90), ScoreRecord("b", "1", 80)])
+    >>> scores.systems, scores.table().tolist()
     (('a', 'b'), [[90.0], [75.0]])
     """
     rows = list(records)

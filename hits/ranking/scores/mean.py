@@ -16,9 +16,9 @@ clusters     in the order of means, a cluster ends where all above differ signif
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.ranking.confidence import COUNTED_SAMPLES, Confidence, Ranges, ranges_of, rank_bounds
+from hits.ranking.confidence import COUNTED_SAMPLES, Confidence, Ranges, ranges_of
 from hits.ranking.names import AVERAGES, CONFIDENCES, SCORE_CONFIDENCES, SCORE_UNITS
-from hits.ranking.result import Ranked, RankedGroup
+from hits.ranking.result import RankedGroup, ordered
 from hits.ranking.scores.data import SegmentScores
 from hits.ranking.scores.paired import rank_sum_tests, signed_rank_wins, wilcoxon_tests
 from rypt.arrays import Floats, Ids, Ints
@@ -55,21 +55,7 @@ def rank_by_mean(
     averages = table if domains is None else means_of_groups(table, domains)
     means = np.asarray(np.nanmean(averages, axis=1), np.float64)
     ranges, how = score_ranges(scores, table, means, confidence, rng, domains)
-    order = sorted(range(len(means)), key=lambda i: (-means[i], scores.systems[i]))
-    first, _ = rank_bounds(np.round(means, 12))
-    clusters = None if ranges is None else ranges.clusters()
-    sign = 1 if scores.higher else -1
-    systems = tuple(
-        Ranked(
-            scores.systems[i],
-            sign * float(means[i]) + 0.0,  # never -0
-            int(first[i]),
-            None if ranges is None else int(ranges.low[i]),
-            None if ranges is None else int(ranges.high[i]),
-            None if clusters is None else int(clusters[i]),
-        )
-        for i in order
-    )
+    order, systems = ordered(scores.systems, means, ranges, higher=scores.higher)
     name = f"{scores.scale} z" if scores.standardized else scores.scale
     signed = signature(
         "mean",
@@ -90,7 +76,7 @@ def rank_by_mean(
         signed,
         systems,
         None if ranks is None else ranks[:, order],
-        score_samples=None if resampled is None else sign * resampled[:, order],
+        score_samples=None if resampled is None else (1 if scores.higher else -1) * resampled[:, order],
         title=title,
         score=name if scores.higher else f"{name} ↓",
         digits=DIGITS,

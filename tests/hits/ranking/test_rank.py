@@ -78,13 +78,6 @@ def test_several_files_and_some_of_their_comparisons(counts: Path, tmp_path: Pat
     assert ([s.system for s in table.systems], table.seed) == (["uedin", "cu"], 7)
 
 
-def test_systems_without_a_comparison_between_them_are_two_groups(tmp_path: Path) -> None:
-    (tmp_path / "two.txt").write_text("a b 3 0 1\nc d 2 0 2\n", encoding="utf-8")
-    table = rank(tmp_path / "two.txt", "expected-wins", confidence=Confidence("none"))
-    assert [[s.system for s in group.systems] for group in table.groups] == [["a", "b"], ["c", "d"]]
-    assert table.notes[0].startswith("2 + 2 systems without any comparison between the groups")
-
-
 def test_a_table_is_written_by_the_ending_of_the_file(counts: Path, tmp_path: Path) -> None:
     table = rank(counts, "expected-wins", confidence=Confidence(samples=50))
     for ending in ("csv", "json", "tex", "svg"):

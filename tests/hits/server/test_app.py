@@ -111,8 +111,12 @@ def test_broken_settings_are_named(tmp_path: Path, text: str) -> None:
 def test_a_wrong_public_url_is_refused(url: str) -> None:
     with pytest.raises(RyptError, match="URL"):
         ServeOptions(public_url=url)
+
+
+@pytest.mark.parametrize("wrong", [{"parameters": ()}, {"parameters": ("a b",)}, {"completion_code": "<b>"}])
+def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(RyptError, match="expected"):
-        ServeOptions(parameters=())
+        ServeOptions(**wrong)
 
 
 def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path: Path) -> None:

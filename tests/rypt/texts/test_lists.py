@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from rypt.records import Candidate, Segment
 from rypt.text import FormatError, InputError, RyptError
 from rypt.texts.alignment import Lexicon
