@@ -272,7 +272,7 @@ def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
 
 GOOD = "0 ||| a b ||| LM0= -1 TM0= 1 2 Distortion0= 0 ||| -1\n"
 BAD_LISTS = {
-    "list:812: expected 4 features like line 1 of .*list, with 2 values of TM0, found 3": (
+    "list:812: expected 4 features like line 1 of .*list, found 3: no TM0_0": (
         GOOD * 811 + "0 ||| a ||| LM0= -1 TM0= 1 Distortion0= 0 ||| -1\n"
     ).encode(),
     "list:2: expected .*number": (GOOD + GOOD.replace("TM0= 1", "TM0= nan")).encode(),

@@ -15,7 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses import programs as moses_cli
 from mert.moses.files import FEATURES, SCORES, Block, read_blocks, write_blocks
 from mert.moses.scripts import PROGRAMS, write_scripts
@@ -88,7 +88,7 @@ def test_two_iterations_of_mert_moses_pl(tmp_path):
         os.rename(tmp_path / "weights.txt", tmp_path / f"run{step}.weights.txt")
     merged = read_lists([tmp_path / f"run{step}.best100.out.gz" for step in (1, 2)])
     assert len(merged.features) > len(read_lists([tmp_path / "run1.best100.out.gz"]).features)
-    texts = [merged.candidates.text(i) for i in merged.best(np.array(weights))]
+    texts = [merged.candidates[i].text for i in merged.best(np.array(weights))]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
     assert score == pytest.approx(theirs.score / 100, abs=1e-6)
     assert not list(tmp_path.glob(".*"))
@@ -152,7 +152,7 @@ def test_extractor_writes_what_moses_reads(capfd, world):
     assert features[0].names == tuple(NAMES)
     assert [block.segment for block in features] == [block.segment for block in scores] == list("01234567")
     lists = read_lists(["nbest.gz"])
-    text, reference = lists.candidates.text(0).split(), world.references[0][0].split()
+    text, reference = lists.candidates[0].text.split(), world.references[0][0].split()
     same = sum(min(text.count(word), reference.count(word)) for word in set(text))
     row = scores[0].values[0].tolist()
     assert scores[0].names == ("BLEU",)
@@ -197,7 +197,7 @@ def test_sparse_features_become_one(capfd, tmp_path, monkeypatch):
         np.array([known[n] for n in lists.sparse.names])
     )
     bounds = lists.offsets.tolist()
-    texts = [lists.candidates.text(a + int(np.argmax(model[a:b]))) for a, b in pairwise(bounds)]
+    texts = [lists.candidates[a + int(np.argmax(model[a:b]))].text for a, b in pairwise(bounds)]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
     assert score == pytest.approx(theirs.score / 100, abs=1e-6)
 
@@ -229,7 +229,7 @@ def test_every_way_of_searching_finds_weights_and_says_their_true_score(capfd, w
     lists = read_lists(["nbest.gz"])
     found, start = (
         BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
-            [lists.candidates.text(i) for i in lists.best(np.array(values))], world.references
+            [lists.candidates[i].text for i in lists.best(np.array(values))], world.references
         )
         for values in (weights, START)
     )
@@ -251,7 +251,7 @@ def test_other_metrics(capfd, world, sctype):
     extract(capfd, *config)
     weights, score, _ = mert(capfd, *config, "-n", 3)
     lists = read_lists(["nbest.gz"])
-    Path("chosen").write_text("".join(f"{lists.candidates.text(i)}\n" for i in lists.best(np.array(weights))))
+    Path("chosen").write_text("".join(f"{lists.candidates[i].text}\n" for i in lists.best(np.array(weights))))
     code, out, _ = call(capfd, "evaluator", "-R", "ref0", "--candidate", "chosen", *config)
     assert (code, float(out)) == (0, pytest.approx(score, abs=1e-6))
     code, _, err = call(capfd, "mert", "-d", 4, "--sctype", "BLEU")
@@ -532,7 +532,7 @@ def test_statistics_are_neither_cut_nor_do_they_drift(capfd, folder):
     out_of(capfd, "extractor", "-r", references, "-n", "nbest.gz", "-s", "TER", "-c", "case:true")
     weights, score = best_point(out_of(capfd, "mert", "-d", 4, "-n", 5, "-s", "TER").err)
     lists = read_lists(["nbest.gz"])
-    texts = [lists.candidates.text(i) for i in lists.best(np.array(weights))]
+    texts = [lists.candidates[i].text for i in lists.best(np.array(weights))]
     theirs = TER(case_sensitive=True).corpus_score(texts, world.references).score
     assert score == pytest.approx(1 - theirs / 100, abs=1e-6)
     assert len({sum(len(document[i].split()) for document in world.references) % 3 for i in range(12)}) > 1
