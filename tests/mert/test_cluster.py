@@ -92,7 +92,7 @@ def divided_list(folder, segments=12):
     [
         {},
         {"search": mert.SearchSettings(aim="list", restarts=9)},
-        {"limits": mert.WeightLimits(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
+        {"constraints": mert.Constraints(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
         {"weights": {"LM0": 1, "TM0_0": 1, "TM0_1": 1, "WordPenalty0": 1, "s_1": 0.3, "s_2": -2}},
         {"metric": "column(TM0_1)"},
         {"metric": "0.5*chrf-0.5*ter"},
