@@ -1,4 +1,4 @@
-"""The search: CPU seconds and BLEU for each aim, memory, and how time grows with the number of candidates.
+"""The search: seconds and BLEU for each aim, memory, and how time grows with the number of candidates.
 
     python bench/search.py [FOLDER …] [--seeds 5]
 

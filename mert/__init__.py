@@ -21,10 +21,10 @@ Three candidates with two features; under the weights 1 and 1 the second one win
     >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
     100.0
 
-The rooms: `mert.tuning` has the verbs, `mert.search` Och's exact line search (2003) and the shares of a list that it
-goes over, `mert.optimize` the search over directions and starting points, `mert.loop` the loop around a decoder,
-`mert.campaign` the decoding of a campaign; `mert.lists` reads n-best lists, `mert.moses`
-and `mert.zmert` take the place of Moses' programs and of Z-MERT.
+The path of the data: `mert.tuning` has the verbs, `mert.lists` reads n-best lists, `mert.problem` holds what is tuned,
+`mert.search` climbs by the exact line searches of `mert.linesearch` (Och 2003), `mert.unseen` estimates weights for
+other segments. `mert.loop` is the loop around a decoder, `mert.campaign` the decoding of a campaign; `mert.moses` and
+`mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
 
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mert.loop import DecoderTuning as DecoderTuning
     from mert.loop import Stopping as Stopping
     from mert.loop import TuningProgress as TuningProgress
-    from mert.solve import SearchSettings as SearchSettings
+    from mert.search import SearchSettings as SearchSettings
     from mert.tuning import TuningResult as TuningResult
     from mert.tuning import tune as tune
     from mert.tuning import tune_decoder as tune_decoder
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 HOMES = {
     "Constraints": "mert.constraints",
     "DecoderTuning": "mert.loop",
-    "SearchSettings": "mert.solve",
+    "SearchSettings": "mert.search",
     "Stopping": "mert.loop",
     "TuningProgress": "mert.loop",
     "TuningResult": "mert.tuning",

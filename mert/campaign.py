@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mert.decoder import Decoder, read_decoder
-from mert.lists.arrays import NBest, read_lists
+from mert.lists import NBest, read_lists
 from mert.loop import TuningFolder, check_like_first
 from mert.weights import WeightsFile, read_weights
 from rypt.campaign.folder import Campaign

@@ -16,10 +16,11 @@ from click.core import ParameterSource
 
 from rypt.console import JSON, QUIET, progress, talk, watcher
 from rypt.picture import check_picture
+from rypt.signature import signature_name
 from rypt.text import RyptError
 
 if TYPE_CHECKING:
-    from mert.cluster import ClusterWorkplace
+    from mert.cluster import Cluster
     from mert.loop import DecoderTuning, Iteration, TuningProgress
     from mert.tuning import TuningResult
 
@@ -200,8 +201,8 @@ def tune(
     """
     _load_numpy()
     _check_options(click.get_current_context())
-    with _cluster(given["dask"]) as workplace:
-        result = _tuned(lists, given, workplace, _progress(quiet=quiet))
+    with _cluster(given["dask"]) as cluster:
+        result = _tuned(lists, given, cluster, _progress(quiet=quiet))
     if output:
         result.write(output)
     if plot:
@@ -210,15 +211,12 @@ def tune(
 
 
 def _tuned(
-    lists: Sequence[str],
-    given: Mapping[str, Any],
-    workplace: "ClusterWorkplace | None",
-    progress: "TuningProgress",
+    lists: Sequence[str], given: Mapping[str, Any], cluster: "Cluster | None", progress: "TuningProgress"
 ) -> "TuningResult | DecoderTuning":
     from mert.constraints import Constraints, read_intervals, read_normalization
     from mert.decoder import ReplayDecoder
     from mert.loop import Stopping
-    from mert.solve import SearchSettings
+    from mert.search import SearchSettings
     from mert.tuning import tune as tune_lists
     from mert.tuning import tune_decoder
 
@@ -241,7 +239,7 @@ def _tuned(
             read_intervals(given["ranges"], "--range"),
             normalization=read_normalization(given["norm"]) if given["norm"] else None,
         ),
-        "workplace": workplace,
+        "cluster": cluster,
         "progress": progress,
     }
     if lists:
@@ -308,14 +306,14 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 @contextmanager
-def _cluster(address: str | None) -> "Iterator[ClusterWorkplace | None]":
+def _cluster(address: str | None) -> "Iterator[Cluster | None]":
     if address is None:
         yield None
         return
-    from mert.cluster import cluster_workplace
+    from mert.cluster import open_cluster
 
-    with cluster_workplace(address) as workplace:
-        yield workplace
+    with open_cluster(address) as cluster:
+        yield cluster
 
 
 def _progress(*, quiet: bool) -> "TuningProgress":
@@ -379,8 +377,10 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     click.echo(result.signature, err=aside)
     for note in result.notes:
         talk(f"note: {note}", quiet=quiet)
-    seconds = {name: value for name, value in result.seconds.items() if not name.endswith("_cpu")}
-    took = ", ".join(f"{name.removesuffix('_wall')} {value:.1f}" for name, value in seconds.items())
+    if result.ends:
+        optimum = f"{signature_name(result.signature)} {result.ends[0]:.4f}"
+        talk(f"optimum of the lists themselves: {optimum}", quiet=quiet)
+    took = ", ".join(f"{part} {seconds:.1f}" for part, seconds in result.seconds.items())
     talk(f"seconds: {took}", quiet=quiet)
 
 

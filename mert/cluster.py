@@ -1,322 +1,343 @@
-"""Tuning on a Dask cluster: each worker reads, counts and searches its shares of the segments, and climbs.
+"""Tuning on a Dask cluster: shares of the segments are tasks, and so is every question about them.
 
-A worker keeps its shares in files of its own folder. What shares are made of is known to every worker
-(`_SharePlugin`, which Dask gives to workers that join later, too), so a share whose worker is lost is made anew by
-another when it is asked next.
+    with open_cluster("tcp://scheduler:8786") as cluster:
+        mert.tune(["run7.nbest"], metric="bleu", references=["dev.en"], cluster=cluster)
+
+This process goes through the lists once and notes where the lines of each segment are. The workers read, count and
+search shares that fit into their memory; Dask moves what does not fit to disk, and makes a share anew whose worker is
+lost. The workers read the lists themselves, so all must find them under the same names.
 """
 
-import shutil
-import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
-from threading import Lock
-from typing import Any, TypeVar
-from uuid import uuid4
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
-from mert.lists.index import Piece, Range, RangeIndex, index_range
-from mert.optimize import TuningProblem
-from mert.search.build import NEED, Reading, ShareSummary, build
-from mert.search.share import Rate
-from mert.search.shares import FarPosition, ShareFolder, Shares, Walker
-from rypt.arrays import Floats, Ints
-from rypt.text import PathLike, RyptError
+import numpy as np
 
-try:
-    from distributed import Client, WorkerPlugin, get_worker
-    from distributed.comm.core import CommClosedError
-    from distributed.scheduler import KilledWorker
-except ImportError:
-    raise RyptError("--dask needs Dask: pip install 'rypt[cluster]'") from None
+from mert.lists import (
+    Kind,
+    Line,
+    Place,
+    check_numbers,
+    check_segments,
+    dense_names,
+    in_order,
+    read_values,
+    with_columns,
+)
+from mert.problem import Candidates, Parts
+from rypt.arrays import Floats
+from rypt.metrics.metric import Metric
+from rypt.text import (
+    InputError,
+    NumberedLines,
+    PathLike,
+    RyptError,
+    Watch,
+    one_line,
+    open_binary_input,
+    unwatched,
+)
+from rypt.texts.formats import read_bars, reader_of
+from rypt.texts.nbest import read_list
+from rypt.texts.tokenizer import is_raw
 
-T = TypeVar("T")
-CHECK = 2.0  # seconds after which it is looked whether a worker is still there
-WAIT = 60  # seconds for a worker to come, if all are lost
-TRIES = 5  # how often a call is sent again when workers are lost
-LARGEST_SHARE = 1 << 28  # bytes of a list in a share, at most
-FIXED = 240 << 20  # bytes that a worker needs besides its shares
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call on the cluster: of a share on its worker, whose address is ``home``, otherwise on any."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    share: int | None = None
-    home: str | None = None
+NEED = 12  # bytes of memory that a byte of a list takes while it is read, at most
+FIXED = 240 << 20  # bytes that a worker needs besides
+LARGEST_SHARE = 1 << 26  # bytes of a list
+SMALLEST_SHARE = 1 << 20
+WAIT = 60  # seconds for a worker to come back if all are lost
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
-    """What went wrong on a worker, to be raised here."""
+class Piece:
+    """Consecutive lines of one segment: from byte ``start`` of a file to ``stop``; ``line`` is the first's number."""
 
-    message: str
+    path: PathLike
+    start: int
+    stop: int
+    line: int
 
 
-class ClusterExecutor(Executor):
-    """Runs calls on a cluster; a call whose worker is lost is sent again.
-
-    A problem is sent to the cluster once, not with every call. ``homes`` has the worker of each share.
-    """
+class Cluster:
+    """The workers of a Dask cluster, on which lists are read, and climbs run."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.homes: list[str] = []
-        self._sent: tuple[TuningProblem, Any] | None = None
-        self._moving = Lock()
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
-        """Run one call."""
-        future: Future[Any] = self._submit(_Call(partial(function, **named), args))
-        return future
-
-    def map(self, fn: Callable[..., T], *iterables: Iterable[Any], **named: Any) -> Iterator[T]:
-        """Run many calls side by side; the results come in order."""
-        return self.run([_Call(fn, arguments) for arguments in zip(*iterables, strict=False)])
-
-    def run(self, calls: Sequence[_Call]) -> Iterator[Any]:
-        """Run many calls side by side, those of shares on the workers that have them; the results come in order."""
-        futures = [self._submit(call) for call in calls]
-        for call, future in zip(calls, futures, strict=True):
-            result = self._result(call, future)
-            if isinstance(result, _Failure):
-                raise RyptError(result.message)
-            yield result
-
-    def assign(self, shares: int) -> None:
-        """Give each share a worker."""
-        workers = sorted(self._workers())
-        self.homes = [workers[i * len(workers) // shares] for i in range(shares)]
-
-    def _submit(self, call: _Call) -> Any:
-        arguments = [
-            self._share(each) if isinstance(each, TuningProblem) else each for each in call.arguments
+    def read_lists(
+        self, paths: Sequence[PathLike], watch: Watch = unwatched, *, tune: Collection[str] | None = None
+    ) -> "SharedLists | None":
+        """Divide lists into shares and look at their features; None for lists without ``|||``, which cannot be divided."""
+        pieces = _pieces_of(paths, watch)
+        if pieces is None:
+            return None
+        segments = in_order(pieces)
+        shares = [
+            [piece for name in names for piece in pieces[name]] for names in self._divided(segments, pieces)
         ]
-        where: dict[str, Any] = {}
-        if call.share is not None:
-            call.home = self.homes[call.share]
-            where = {"workers": [call.home], "allow_other_workers": False}
-        return self.client.submit(_guarded, call.function, *arguments, pure=False, **where)
+        places = [(pieces[name][0].path, pieces[name][0].line) for name in segments]
+        check_numbers(segments, places)
+        order = {path: number for number, path in enumerate(paths)}
+        shares = [sorted(share, key=lambda piece: (order[piece.path], piece.start)) for share in shares]
+        surveys = self.gather([self.client.submit(_survey, share, pure=False) for share in shares])
+        kinds = _merged(surveys, order)
+        names = tuple(dense_names(kinds, tune))
+        return SharedLists(self, segments, places, kinds, names, shares, surveys[0].raw)
 
-    def _result(self, call: _Call, future: Any) -> Any:
-        """The result of a call, which is sent again if its worker or the data that it needs are lost."""
-        tries = 0
-        while True:
-            try:
-                return future.result(timeout=CHECK)
-            except TimeoutError:
-                if call.home is None or call.home in self._workers():
-                    continue
-            except (CancelledError, KilledWorker, CommClosedError) as error:
-                tries += 1
-                if tries > TRIES:
-                    raise RyptError(f"the cluster lost its workers again and again: {error}") from None
-                self._sent = None
-            future.cancel()
-            if call.share is not None:
-                self._move(call.share)
-            future = self._submit(call)
-
-    def _move(self, share: int) -> None:
-        """Give a share to the worker that has fewest, if its own is lost."""
-        with self._moving:
-            workers = self._workers()
-            if self.homes[share] not in workers:
-                counts = Counter(self.homes)
-                self.homes[share] = min(sorted(workers), key=lambda worker: counts[worker])
-
-    def _workers(self) -> dict[str, int]:
-        """The addresses of all workers, and how many threads each has; one that is awaited may take a while."""
-        workers: dict[str, int] = self.client.nthreads()
-        if not workers:
-            try:
-                self.client.wait_for_workers(1, timeout=WAIT)
-            except TimeoutError:
-                raise RyptError(
-                    f"the cluster lost all its workers, and none came back in {WAIT} seconds"
-                ) from None
-            workers = self.client.nthreads()
-        return workers
-
-    def _share(self, problem: TuningProblem) -> Any:
-        sent = self._sent
-        if sent is None or sent[0] is not problem:
-            sent = problem, _persistent(lambda: self.client.scatter(problem, broadcast=True, hash=False))
-            self._sent = sent
-        return sent[1]
-
-
-def _persistent(call: Callable[[], T]) -> T:
-    """The result of a call to all workers, which fails when one of them goes away at that moment: it is repeated."""
-    for tries in range(1, TRIES + 1):
-        try:
-            return call()
-        except OSError as error:  # what Dask raises where a connection is closed
-            failure = error
-            time.sleep(tries / 2)
-    raise RyptError(f"the cluster lost its workers again and again: {failure}")
-
-
-def _guarded(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a call, or what is wrong in one line: not every exception can be sent."""
-    try:
-        return function(*arguments)
-    except RyptError as error:
-        return _Failure(str(error))
-
-
-class _SharePlugin(WorkerPlugin):
-    """What every worker knows of a list: how it is read, and the pieces of each share."""
-
-    def __init__(self, folder: str, name: str, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> None:
-        self.folder, self.name, self.reading, self.pieces = folder, name, reading, pieces
-
-    def setup(self, worker: Any) -> None:
-        """Remember where the files of this worker are."""
-        self.scratch = Path(worker.local_directory) / self.folder
-
-    def teardown(self, worker: Any) -> None:
-        """Remove the shares."""
-        shutil.rmtree(self.scratch / self.name, ignore_errors=True)
-
-    def share(self, number: int) -> ShareFolder:
-        """The folder of a share, on this worker."""
-        return ShareFolder(self.scratch / self.name / f"share{number}")
-
-
-def _plugin(name: str) -> _SharePlugin:
-    worker: Any = get_worker()
-    plugin: _SharePlugin = worker.plugins[name]
-    return plugin
-
-
-def _scratch(name: str) -> Path:
-    """The folder for files of this worker."""
-    worker: Any = get_worker()
-    return Path(worker.local_directory) / name
-
-
-def _clean(name: str, dask_worker: Any) -> None:
-    """Remove the files of a worker; it is passed by Dask."""
-    shutil.rmtree(Path(dask_worker.local_directory) / name, ignore_errors=True)
-
-
-def _index(name: str, part: Range, head: tuple[PathLike, bytes]) -> RangeIndex:
-    return index_range(part, head, _scratch(name))
-
-
-def _build(name: str, share: int) -> ShareSummary:
-    plugin = _plugin(name)
-    return build(plugin.reading, plugin.pieces[share], plugin.share(share), plugin.scratch)
-
-
-def _answer(name: str, share: int, question: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    """What a share answers; a worker that does not have it makes it first."""
-    plugin = _plugin(name)
-    folder = plugin.share(share)
-    if not folder.path.exists():
-        _build(name, share)
-    return question(folder.open(Rate(plugin.reading.metric)), *arguments)
-
-
-class SharesOnCluster:
-    """Shares on the workers of a cluster."""
-
-    def __init__(self, executor: ClusterExecutor, name: str, sizes: Sequence[Ints]) -> None:
-        self.executor, self.name, self.sizes = executor, name, sizes
-        self.whole = None
-
-    def ask(self, question: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> list[T]:
-        """The answers of all shares, in order."""
-        calls = [
-            _Call(
-                _answer, (self.name, i, question, (*arguments, *([each[i]] if each is not None else []))), i
-            )
-            for i in range(len(self.sizes))
-        ]
-        return list(self.executor.run(calls))
-
-    def position(self, start: Floats) -> Walker:
-        """The point from which to go along lines."""
-        return FarPosition(self, start)
-
-
-@dataclass(slots=True)
-class ClusterWorkplace:
-    """Where shares are made and searched: the workers of a cluster."""
-
-    executor: ClusterExecutor
-    scratch: Path
-    name: str = field(default_factory=lambda: f"rypt-{uuid4().hex[:12]}")
-    made: str | None = None  # the name of the shares that are there
-
-    @property
-    def least(self) -> int:
-        """One share for each thread of the workers."""
-        threads: dict[str, int] = self.executor.client.nthreads()
-        return sum(threads.values())
-
-    @property
-    def share_bytes(self) -> int:
-        """So much of a list that all threads of a worker can work on a share at once."""
-        workers = self.executor.client.scheduler_info()["workers"].values()
+    def _divided(self, segments: Sequence[str], pieces: dict[str, list[Piece]]) -> list[Sequence[str]]:
+        """The segments in consecutive shares that the workers have room for, at least one for each thread."""
+        workers = self.client.scheduler_info()["workers"].values()
         rooms = [
             (worker["memory_limit"] - FIXED) // (NEED * worker["nthreads"])
             for worker in workers
             if worker["memory_limit"]
         ]
-        return int(max(1 << 20, min([LARGEST_SHARE, *rooms])))
+        size = max(SMALLEST_SHARE, min([LARGEST_SHARE, *rooms]))
+        weights = np.array([sum(piece.stop - piece.start for piece in pieces[name]) for name in segments])
+        count = max(sum(worker["nthreads"] for worker in workers), -(-int(weights.sum()) // size))
+        share_of = (np.cumsum(weights) - weights / 2) * min(count, len(segments)) // weights.sum()
+        bounds = [0, *(np.flatnonzero(np.diff(share_of)) + 1).tolist(), len(segments)]
+        return [segments[start:stop] for start, stop in pairwise(bounds)]
 
-    def index(self, parts: Sequence[Range], head: tuple[PathLike, bytes]) -> Iterator[RangeIndex]:
-        """What is in each part of the lists."""
-        return self.executor.run([_Call(_index, (self.name, part, head)) for part in parts])
+    def map(self, function: Callable[..., Any], /, *columns: Iterable[Any]) -> Iterator[Any]:
+        """The results of calls, in order; an argument that calls share is sent once."""
+        sent: dict[int, Any] = {}
+        futures = []
+        for arguments in zip(*columns, strict=True):
+            first, *rest = arguments
+            if id(first) not in sent:
+                sent[id(first)] = self.client.submit(_same, first, pure=False)
+            futures.append(self.client.submit(function, sent[id(first)], *rest, pure=False))
+        return iter(self.gather(futures))
 
-    def make(self, reading: Reading, pieces: Sequence[Sequence[Piece]]) -> Iterator[ShareSummary]:
-        """Make shares, one for each of the pieces."""
-        self._forget()  # an earlier iteration
-        self.made = f"{self.name}-{uuid4().hex[:12]}"
-        plugin = _SharePlugin(self.name, self.made, reading, pieces)
-        _persistent(lambda: self.executor.client.register_plugin(plugin, name=self.made))
-        self.executor.assign(len(pieces))
-        return self.executor.run([_Call(_build, (self.made, i), i) for i in range(len(pieces))])
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """The results; an error of a worker is one line here.
 
-    def shares(self, sizes: Sequence[Ints]) -> Shares:
-        """The shares that were made."""
-        assert self.made is not None
-        return SharesOnCluster(self.executor, self.made, sizes)
+        Dask gives up on a task after several of its workers were lost. That is not the task's fault, so it is tried once
+        more.
+        """
+        from distributed.scheduler import KilledWorker
 
-    def _forget(self) -> None:
-        """Let no worker know of the shares any more, and remove their files."""
-        if self.made is not None:
-            with suppress(OSError, ValueError):  # a worker that is gone has no files
-                self.executor.client.unregister_worker_plugin(self.made)
-            self.made = None
+        try:
+            try:
+                return self._results(futures)
+            except KilledWorker:
+                self.client.retry(futures)
+                return self._results(futures)
+        except RyptError:
+            raise
+        except Exception as error:
+            raise RyptError(f"the cluster failed: {type(error).__name__}: {one_line(str(error))}") from error
 
-    def close(self) -> None:
-        """Have the workers remove all files."""
-        self._forget()
-        with suppress(OSError):
-            self.executor.client.run(_clean, self.name, on_error="ignore")
+    def _results(self, futures: Sequence[Any]) -> list[Any]:
+        from distributed import wait
+
+        while True:
+            try:
+                wait(futures, timeout=WAIT)  # type: ignore[no-untyped-call]
+                break
+            except TimeoutError:
+                if not self.client.nthreads():
+                    raise RyptError(
+                        f"the cluster lost all its workers, and none came back in {WAIT} s"
+                    ) from None
+        results: list[Any] = self.client.gather(futures)
+        return results
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Parts of the data that are results of tasks."""
+
+    cluster: Cluster
+    futures: Sequence[Any]
+
+    def ask(
+        self, question: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """The answers of all shares."""
+        lasts = [()] * len(self.futures) if each is None else [(value,) for value in each]
+        submit = self.cluster.client.submit
+        futures = [
+            submit(question, future, *arguments, *last, pure=False)
+            for future, last in zip(self.futures, lasts, strict=True)
+        ]
+        return self.cluster.gather(futures)
+
+    def derive(self, function: Callable[..., Any], *arguments: Any) -> "Shares":
+        """What a function makes of each share; the result stays on the worker."""
+        submit = self.cluster.client.submit
+        return Shares(
+            self.cluster, [submit(function, future, *arguments, pure=False) for future in self.futures]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLists:
+    """Lists of which it is known where each segment is and which features there are."""
+
+    cluster: Cluster
+    segments: list[str]
+    places: list[Place]  # of the first candidate of each segment
+    kinds: dict[str, Kind]
+    names: tuple[str, ...]
+    shares: list[list[Piece]]
+    raw: bool
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def sparse_names(self) -> tuple[str, ...]:
+        """The names of the features without columns."""
+        return tuple(name for name in self.kinds if name not in {*self.names, *self.left_out})
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether lines may leave out features that are 0."""
+        return Kind.GLUED in self.kinds.values()
+
+    def check_segments(self, size: int, where: str) -> list[str]:
+        """Refuse a segment that is none of ``size`` segments from 0; a note where some have no candidates."""
+        return check_segments(self.segments, self.places, size, where)
+
+    def without(self, columns: Collection[str]) -> "SharedLists":
+        """The same without some features."""
+        names = tuple(name for name in self.names if name not in columns)
+        return replace(self, names=names, left_out=(*self.left_out, *columns))
+
+    def parts(self, metric: Metric, sparse_weights: Floats | None = None) -> Parts:
+        """The `Candidates` of each share."""
+        dense = [name for name in self.kinds if name in {*self.names, *self.left_out}]
+        asked = (list(self.kinds), dense, self.left_out, metric, sparse_weights)
+        submit = self.cluster.client.submit
+        return Shares(self.cluster, [submit(_candidates, share, *asked, pure=False) for share in self.shares])
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _pieces_of(paths: Sequence[PathLike], watch: Watch) -> dict[str, list[Piece]] | None:
+    """Where the lines of each segment are; None where a list is not in the format with ``|||``."""
+    pieces: dict[str, list[Piece]] = {}
+    for path in paths:
+        with open_binary_input(path) as stream:
+            place = 0
+            for number, line in watch(enumerate(stream, start=1), f"read {path}"):
+                if (
+                    number == 1
+                    and reader_of(line.decode("utf-8-sig", "replace").rstrip("\r\n")) is not read_bars
+                ):
+                    return None
+                name = line.partition(b"|||")[0].decode("utf-8-sig", "replace").strip(" \t\r")
+                stop = place + len(line)
+                latest = pieces.setdefault(name, [])
+                if latest and (latest[-1].path, latest[-1].stop) == (path, place):
+                    latest[-1] = Piece(path, latest[-1].start, stop, latest[-1].line)
+                else:
+                    latest.append(Piece(path, place, stop, number))
+                place = stop
+        if not place:
+            raise InputError(path, None, "expected candidates, found an empty list")
+    return pieces
+
+
+def _read(pieces: Sequence[Piece]) -> list[Line]:
+    """The candidates in some pieces of the lists."""
+    lines: list[Line] = []
+    for path in dict.fromkeys(piece.path for piece in pieces):
+        numbered = _lines_of(path, [piece for piece in pieces if piece.path == path])
+        lines += [((path, number), candidate) for number, candidate in read_list(path, lines=numbered)]
+    return lines
+
+
+def _lines_of(path: PathLike, pieces: Sequence[Piece]) -> NumberedLines:
+    with open_binary_input(path) as stream:
+        for piece in pieces:
+            stream.seek(piece.start)
+            data = stream.read(piece.stop - piece.start).removesuffix(b"\n").split(b"\n")
+            for number, line in enumerate(data, start=piece.line):
+                try:
+                    yield number, line.rstrip(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    found = f"0x{line[error.start]:02x}"
+                    raise InputError(path, number, f"expected UTF-8, found byte {found}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The features of a share and where each is met first; ``first`` is the first line; whether the texts are raw."""
+
+    kinds: dict[str, Kind]
+    places: list[Place]
+    first: Place
+    raw: bool
+
+
+def _survey(pieces: Sequence[Piece]) -> Survey:
+    lines = _read(pieces)
+    values = read_values(lines)
+    return Survey(values.kinds, values.firsts, lines[0][0], is_raw(line.text for _, line in lines))
+
+
+def _merged(surveys: Sequence[Survey], order: dict[PathLike, int]) -> dict[str, Kind]:
+    """The features of all shares in the order in which the lists have them; all shares must have the required ones."""
+
+    def rank(place: Place) -> tuple[int, int]:
+        return order[place[0]], place[1]
+
+    surveys = sorted(surveys, key=lambda survey: rank(survey.first))
+    required = [{name for name, kind in each.kinds.items() if kind is Kind.REQUIRED} for each in surveys]
+    for survey, names in zip(surveys, required, strict=True):
+        if names != required[0]:
+            path, line = surveys[0].first
+            found = ", ".join(sorted(names ^ required[0]))
+            raise InputError(
+                *survey.first, f"expected the features of line {line} of {path}, which differ in {found}"
+            )
+    met = [
+        (rank(place), number, name, kind)
+        for survey in surveys
+        for number, ((name, kind), place) in enumerate(zip(survey.kinds.items(), survey.places, strict=True))
+    ]
+    kinds: dict[str, Kind] = {}
+    for _, _, name, kind in sorted(met, key=lambda each: each[:2]):
+        kinds.setdefault(name, kind)
+    return kinds
+
+
+def _candidates(
+    pieces: Sequence[Piece],
+    names: Sequence[str],
+    dense: Sequence[str],
+    left_out: Sequence[str],
+    metric: Metric,
+    sparse_weights: Floats | None,
+) -> Candidates:
+    """The candidates of a share, counted; ``names`` are the features of all shares."""
+    lines = _read(pieces)
+    values = read_values(lines)
+    column = {name: number for number, name in enumerate(names)}
+    if not values.kinds.keys() <= column.keys():
+        raise InputError(pieces[0].path, None, "the list was changed while it was read")
+    lists = with_columns(lines, values.renumbered(names), dense).without(left_out)
+    return lists.parts(metric, sparse_weights).value
 
 
 @contextmanager
-def cluster_workplace(address: str, timeout: float = 10.0) -> Iterator[ClusterWorkplace]:
-    """A workplace on the cluster whose scheduler is at this address (``tcp://…``)."""
+def open_cluster(address: str, timeout: float = 10.0) -> Iterator[Cluster]:
+    """The cluster whose scheduler is at this address (``tcp://…``)."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RyptError("--dask needs Dask: pip install 'rypt[cluster]'") from None
     try:
         client: Any = Client(address, timeout=timeout)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise RyptError(f"--dask {address}: no scheduler answers ({error})") from None
-    with client, tempfile.TemporaryDirectory(prefix="rypt-") as scratch:
+    with client:
         if not client.nthreads():
             raise RyptError(f"--dask {address}: the cluster has no workers")
-        workplace = ClusterWorkplace(ClusterExecutor(client), Path(scratch))
-        try:
-            yield workplace
-        finally:
-            workplace.close()
+        yield Cluster(client)

@@ -88,6 +88,25 @@ class Constraints:
             self.normalization.on(names) if self.normalization else file.normalization,
         )
 
+    @property
+    def signature(self) -> str:
+        """What is held, bounds, ranges and ties, as a part of the signature of tuned weights.
+
+        >>> Constraints(fixed=["LM0"], bounds={"WP": (0.0, np.inf)}).signature
+        '|fix:LM0|bound:WP=0..inf'
+        """
+        intervals = {
+            option: [f"{name}={low:g}..{high:g}" for name, (low, high) in sorted(limits.items())]
+            for option, limits in (("bound", self.bounds), ("range", self.ranges))
+        }
+        every = {
+            "tune": sorted(self.only),
+            "fix": sorted(set(self.fixed)),
+            **intervals,
+            "tie": ["+".join(group) for group in self.tied],
+        }
+        return "".join(f"|{option}:{','.join(names)}" for option, names in every.items() if names)
+
     def check(self, names: Sequence[str], start: Floats) -> None:
         """Refuse names that are not there, empty bounds, bounds that exclude the start, weights in two groups."""
         grouped = [name for group in self.tied for name in group]

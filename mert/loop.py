@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,15 +22,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from mert.bootstrap import resampled_gains
+from mert.checks import resampled_gains
+from mert.cluster import Cluster
 from mert.constraints import Constraints
 from mert.decoder import Decoder, NoMoreListsError, last_words
-from mert.lists.arrays import NBest, read_lists
-from mert.optimize import Tuned, TuningProblem
-from mert.reading import ListsInMemory, check_against_references, in_shares, open_lists
-from mert.search.build import Workplace
-from mert.search.share import Rate
-from mert.solve import SearchSettings, Solution, solve
+from mert.lists import NBest, check_against_references, read_lists
+from mert.problem import Problem, make_problem, problem_of, rate
+from mert.search import Climb, SearchSettings, Solution, solve
 from mert.weights import WeightsFile
 from rypt.arrays import Floats, Ints
 from rypt.locked_files import lock
@@ -226,7 +225,7 @@ class TuningProgress:
     """
 
     read: Watch = unwatched
-    climb: Callable[[Iterable[Tuned], int], Iterable[Tuned]] = lambda results, total: results
+    climb: Callable[[Iterable[Climb], int], Iterable[Climb]] = lambda results, total: results
     note: Callable[[str], None] = lambda text: None
     iteration: Callable[[Iteration, int], None] = lambda iteration, most: None
 
@@ -282,12 +281,12 @@ def run_loop(
     decoder: Decoder,
     folder: Path,
     *,
-    workplace: Workplace | None = None,
+    cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Tune until no candidate is new, decoding gets no better, or the iterations are used up.
 
-    With a ``workplace`` the lists of all iterations are read, counted and searched there.
+    On a ``cluster`` the lists of all iterations are read, counted and searched there.
     """
     progress = progress or TuningProgress()
     place = TuningFolder.of_run(folder)
@@ -296,7 +295,7 @@ def run_loop(
         if any(getattr(part, "references", None) is None for part in parts_of(plan.metric)):
             for path in place.files("npz").values():  # judgments, for example, may have been added since
                 path.unlink()
-        run = _Run(plan, decoder, place, workplace, progress)
+        run = _Run(plan, decoder, place, cluster, progress)
         stopped = f"{plan.stopping.max_iterations} iterations are done"
         for number in range(1, plan.stopping.max_iterations + 1):
             iteration = _read_iteration(place.file(number, "json"))
@@ -355,7 +354,7 @@ class _Run:
     plan: LoopPlan
     decoder: Decoder
     folder: TuningFolder
-    workplace: Workplace | None
+    cluster: Cluster | None
     progress: TuningProgress
     done: list[Iteration] = field(default_factory=list)
 
@@ -384,7 +383,7 @@ class _Run:
             after = before
         iteration = Iteration(
             number,
-            int(problem.sizes.sum()),
+            problem.candidates,
             new,
             float(plan.metric.score(latest.decoded.sum(axis=0, keepdims=True))[0]),
             self.p_of(latest, number),
@@ -402,7 +401,7 @@ class _Run:
     def checked(self, number: int, nbest: Path) -> NBest:
         """A new list; refused if it does not fit the weights, the references or the first list."""
         lists = read_lists([nbest], tune=self.plan.tune)
-        self.plan.start.match(lists.names, _sparse_names(lists), open_ended=lists.open_ended)
+        self.plan.start.match(lists.names, lists.sparse_names, open_ended=lists.open_ended)
         check_against_references(lists, self.plan.metric)
         if number > 1:
             first = self.counted(1)
@@ -417,48 +416,44 @@ class _Run:
         lists = lists or read_lists([self.folder.file(number, "nbest.gz")], tune=self.plan.tune)
         stats = counted(self.plan.metric, lists.candidates)
         names, start, sparse = self.plan.start.match(
-            lists.names, _sparse_names(lists), open_ended=lists.open_ended
+            lists.names, lists.sparse_names, open_ended=lists.open_ended
         )
         weights = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
         made = _Counted(
             () if lists.open_ended else lists.names,
             tuple(lists.segments),
-            np.array([lists.places(i)[1] for i in range(len(stats))]),
+            np.array([line for _, line in lists.places]),
             stats,
             stats[lists.best(weights, sparse)],
         )
         made.write(path)
         return made
 
-    def merged(self, number: int) -> tuple[TuningProblem, Floats, int, list[str]]:
+    def merged(self, number: int) -> tuple[Problem, Floats, int, list[str]]:
         """What is tuned on all lists, the weights decoded with, the number of new candidates, and notes."""
         plan, used = self.plan, self.used(number)
         first = 1 if plan.previous is None else max(1, number - plan.previous)
         paths = {n: self.folder.file(n, "nbest.gz") for n in range(first, number + 1)}
-        divided = self.workplace is not None and in_shares(list(paths.values()))
-        lists = open_lists(
-            list(paths.values()), self.progress.read, plan.tune, self.workplace if divided else None
+        files = list(paths.values())
+        shared = (
+            None
+            if self.cluster is None
+            else self.cluster.read_lists(files, self.progress.read, tune=plan.tune)
         )
-        lists.names, start, sparse = plan.start.match(
-            lists.names, lists.sparse_names, open_ended=lists.open_ended
-        )
-        start = np.array([used.get(name, value) for name, value in zip(lists.names, start, strict=True)])
+        lists = shared or read_lists(files, self.progress.read, tune=plan.tune)
+        names, start, sparse = plan.start.match(lists.names, lists.sparse_names, open_ended=lists.open_ended)
+        start = np.array([used.get(name, value) for name, value in zip(names, start, strict=True)])
         notes = check_against_references(lists, plan.metric)
-        constraints = plan.constraints.within(lists.names, [entry.name for entry in plan.start.entries])
-        inside = _inside(plan.constraints, lists.names, start)
-        if not isinstance(lists, ListsInMemory):  # each share is counted where it is
-            problem = lists.problem(plan.metric, inside, constraints, sparse)
-            return (
-                problem,
-                start,
-                int(problem.sizes.sum()) - (self.done[-1].candidates if self.done else 0),
-                notes,
-            )
-        stats, new = _joined(lists.lists, {path: self.counted(n) for n, path in paths.items()})
-        problem = lists.problem(plan.metric, inside, constraints, sparse, stats=stats)
-        return problem, start, new, notes
+        constraints = plan.constraints.within(names, [entry.name for entry in plan.start.entries])
+        inside = _inside(plan.constraints, names, start)
+        if isinstance(lists, NBest):
+            stats, new = _joined(lists, {path: self.counted(n) for n, path in paths.items()})
+            parts = lists.parts(plan.metric, sparse, stats)
+            return problem_of(parts, names, plan.metric, inside, constraints), start, new, notes
+        problem = make_problem(lists, plan.metric, inside, constraints, names=names, sparse_weights=sparse)
+        return problem, start, problem.candidates - (self.done[-1].candidates if self.done else 0), notes
 
-    def solve(self, problem: TuningProblem, start: Floats, number: int) -> Solution:
+    def solve(self, problem: Problem, start: Floats, number: int) -> Solution:
         """Search from these weights and from those of all earlier iterations."""
         search = self.plan.search.settled(len(problem.axes))
         earlier = [np.array([each.used.get(name, 0.0) for name in problem.names]) for each in self.done]
@@ -467,7 +462,7 @@ class _Run:
             start,
             replace(search, seed=search.seed + 1000 * number),
             earlier=[_inside(self.plan.constraints, problem.names, weights) for weights in earlier],
-            executor=self.workplace.executor if self.workplace else None,
+            pool=self.cluster,
             watch=lambda results: self.progress.climb(results, search.climbs + 1),
         )
 
@@ -480,20 +475,17 @@ class _Run:
         shared = [segment in place for segment in before.segments]
         new = latest.decoded[[place[segment] for segment in before.segments if segment in place]]
         rng = np.random.default_rng([self.plan.search.seed, number])
-        return float(np.mean(resampled_gains(Rate(self.plan.metric), before.decoded[shared], new, rng) <= 0))
-
-
-def _sparse_names(lists: NBest) -> tuple[str, ...]:
-    return lists.sparse.names if lists.sparse else ()
+        return float(
+            np.mean(resampled_gains(partial(rate, self.plan.metric), before.decoded[shared], new, rng) <= 0)
+        )
 
 
 def _joined(lists: NBest, parts: Mapping[Path, _Counted]) -> tuple[Ints, int]:
     """The statistics of merged lists, each candidate's from its own list, and how many only the last list has."""
     number_of = {path: i for i, path in enumerate(parts)}
-    places = [lists.places(i) for i in range(len(lists.candidates))]
-    files = np.array([number_of[Path(path)] for path, _ in places])
-    lines = np.array([line for _, line in places])
-    stats = np.empty((len(places), next(iter(parts.values())).stats.shape[1]), np.int64)
+    files = np.array([number_of[Path(path)] for path, _ in lists.places])
+    lines = np.array([line for _, line in lists.places])
+    stats = np.empty((len(lists.places), next(iter(parts.values())).stats.shape[1]), np.int64)
     for i, part in enumerate(parts.values()):
         order = np.argsort(part.lines)
         stats[files == i] = part.stats[order[np.searchsorted(part.lines[order], lines[files == i])]]
@@ -542,7 +534,7 @@ def _finish(plan: LoopPlan, done: list[Iteration], stopped: str) -> DecoderTunin
     else:
         weights, score = best.used, best.decoded
         note = "the last weights found were not decoded with, and are not the answer" if fresh else ""
-    signature = f"{plan.metric.signature}|{plan.search}|iterations:{len(done)}"
+    signature = f"{plan.metric.signature}|{plan.search}{plan.constraints.signature}|iterations:{len(done)}"
     return DecoderTuning(tuple(done), weights, score, done[0].decoded, stopped, note, signature, plan.start)
 
 

@@ -4,26 +4,27 @@ Both return the weights, the score before and after, and warnings about the weig
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mert.bootstrap import Gain
 from mert.campaign import current_weights, weights_before
+from mert.checks import Gain
+from mert.cluster import Cluster
 from mert.constraints import Constraints
 from mert.decoder import Decoder, DecoderFunction, FunctionDecoder, ReplayDecoder, read_decoder
+from mert.lists import check_against_references, read_lists
 from mert.loop import DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
-from mert.reading import TuningLists, check_against_references, open_lists, this_machine
-from mert.search.build import Workplace
-from mert.solve import SearchSettings, Solution, solve
+from mert.problem import Candidates, Lists, Problem, make_problem
+from mert.search import SearchSettings, solve
 from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
-from rypt.metrics.metric import Metric, Resources, columns_of, read_metric
-from rypt.text import PathLike, RyptError
+from rypt.metrics.metric import Metric, Resources, columns_of, parts_of, read_metric
+from rypt.text import PathLike, RyptError, Watch
 from rypt.texts.nbest import read_list
 from rypt.texts.references import References, read_references
 
@@ -36,10 +37,10 @@ class TuningResult:
 
     ``gain`` has the gain, its 95 % interval over resampled segments, and p, the share of resamples without a gain.
     ``notes`` are warnings about the weights: some that collapsed, one that decides almost everything, weights at the
-    edge of their bounds. ``scores`` are those of the replicates, ``ends`` those of all starts, the best first,
-    ``searches`` the number of line searches, ``sparse`` the number of sparse features that were held, ``seconds`` the
-    time that reading, counting and searching took, by the clock (wall) and of the processor (cpu). ``start`` is the
-    file of weights that the search started from.
+    edge of their bounds. ``scores`` are those of the replicates, ``ends`` those of all climbs, the best first: with the
+    aim ``unseen`` the best is above ``score``, that of weights meant for other segments. ``searches`` is the number of
+    line searches, ``sparse`` the number of sparse features that were held, ``seconds`` the time that reading, counting
+    and searching took. ``start`` is the file of weights that the search started from.
     """
 
     weights: dict[str, float]
@@ -49,13 +50,21 @@ class TuningResult:
     notes: tuple[str, ...]
     signature: str
     scores: tuple[float, ...]
-    mean: float
-    deviation: float
     ends: tuple[float, ...]
     searches: int
     sparse: int
     seconds: dict[str, float]
     start: WeightsFile
+
+    @property
+    def mean(self) -> float:
+        """The mean score of the replicates."""
+        return float(np.mean(self.scores))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the replicates' scores."""
+        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
 
     def write(self, path: PathLike) -> None:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
@@ -94,8 +103,7 @@ def tune(
     search: SearchSettings | None = None,
     constraints: Constraints | None = None,
     allow_missing: bool = False,
-    memory: int | None = None,
-    workplace: Workplace | None = None,
+    cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
     """Find weights under which the best candidates of n-best lists win.
@@ -107,9 +115,7 @@ def tune(
     file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists without candidates for some
     segments of the references are refused unless ``allow_missing`` is true.
 
-    With ``memory``, in bytes, lists that are larger are divided into shares in temporary files, of which only as many
-    are in memory at once; the weights are the same. ``workplace`` is where shares are, if not on this machine
-    (`mert.cluster.cluster_workplace`).
+    On a ``cluster`` (`mert.cluster.open_cluster`) the workers read, count and search their shares of the segments.
     """
     search, constraints, progress = (
         search or SearchSettings(),
@@ -128,12 +134,7 @@ def tune(
         metric = metric or "rypt"
     resources = _resources(references, campaign, source, lists)
     chosen = read_metric(metric or "bleu", resources) if isinstance(metric, str | None) else metric
-    with ExitStack() as stack:
-        if memory is not None and workplace is None:
-            workplace = stack.enter_context(this_machine(memory, search.threads))
-        return _tune_lists(
-            lists, chosen, weights, earlier, search, constraints, allow_missing, workplace, progress
-        )
+    return _tune_lists(lists, chosen, weights, earlier, search, constraints, allow_missing, cluster, progress)
 
 
 def _of_campaign(
@@ -196,44 +197,65 @@ def _tune_lists(
     search: SearchSettings,
     constraints: Constraints,
     allow_missing: bool,
-    workplace: Workplace | None,
+    cluster: Cluster | None,
     progress: TuningProgress,
 ) -> TuningResult:
-    clock = _Clock()
+    times = [time.perf_counter()]
     start = None if weights is None else _read_start(weights)
-    lists = open_lists(paths, progress.read, tuple(constraints.only) or None, workplace)
-    _leave_out_columns(lists, metric, progress)
+    lists = open_lists(paths, progress.read, constraints.only or None, cluster)
+    lists = _without_the_metrics_columns(lists, metric, progress)
     sparse_names = lists.sparse_names
     if start is None:
         start = default_weights(lists.names, np.ones(len(lists.names)))
     names, point, sparse = start.match(lists.names, sparse_names, open_ended=lists.open_ended)
-    lists.names = names
     for note in check_against_references(lists, metric):
         if not allow_missing:
             raise RyptError(f"{note}; --allow-missing tunes on the others")
         progress.note(note)
-    clock.lap("read")
-    problem = lists.problem(metric, point, constraints.on(names, start.constraints), sparse, search.window)
+    times.append(time.perf_counter())
+    constraints = constraints.on(names, start.constraints)
+    problem = make_problem(lists, metric, point, constraints, names=names, sparse_weights=sparse)
     search = search.settled(len(problem.axes))
-    clock.lap("stats")
+    times.append(time.perf_counter())
     if weights is None:
         progress.note(f"no weights are given: starting from 1 for each of the {len(names)} features")
-    for note in lists.advice:
+    for note in _advice(problem, lists):
         progress.note(note)
     solution = solve(
         problem,
         point,
         search,
-        executor=workplace.executor if workplace else None,
         earlier=[read_weights(path).match(names, sparse_names, open_ended=True)[1] for path in earlier],
+        pool=cluster,
         watch=lambda results: progress.climb(results, search.climbs + 1),
     )
-    clock.lap("optimize")
-    signature = f"{metric.signature}|{search}|norm:{problem.normalization}|n:{len(lists.segments)}"
-    return _result(names, solution, signature, len(sparse_names), clock.seconds, start)
+    times.append(time.perf_counter())
+    limits_and_norm = f"{constraints.signature}|norm:{problem.normalization}"
+    return TuningResult(
+        dict(zip(names, solution.weights.tolist(), strict=True)),
+        solution.score,
+        solution.start_score,
+        solution.gain,
+        solution.notes,
+        f"{metric.signature}|{search}{limits_and_norm}|n:{len(lists.segments)}",
+        solution.scores,
+        solution.ends,
+        solution.searches,
+        len(sparse_names),
+        {part: b - a for part, (a, b) in zip(("read", "stats", "optimize"), pairwise(times), strict=True)},
+        start,
+    )
 
 
-def _leave_out_columns(lists: TuningLists, metric: Metric, progress: TuningProgress) -> None:
+def open_lists(
+    paths: Sequence[PathLike], watch: Watch, tune: Collection[str] | None, cluster: Cluster | None
+) -> Lists:
+    """Lists in memory, or on a cluster if they are in a format that can be divided."""
+    shared = None if cluster is None else cluster.read_lists(paths, watch, tune=tune)
+    return shared or read_lists(paths, watch, tune=tune)
+
+
+def _without_the_metrics_columns(lists: Lists, metric: Metric, progress: TuningProgress) -> Lists:
     """Leave out the features that are tuned to: a weight for one of them would take it all."""
     columns = [name for name in columns_of(metric) if name in lists.names]
     for name in columns:
@@ -242,51 +264,21 @@ def _leave_out_columns(lists: TuningLists, metric: Metric, progress: TuningProgr
         raise RyptError(
             f"the lists have no feature besides {', '.join(columns)}, which is tuned to: nothing to tune"
         )
-    if columns:
-        lists.without(columns)
+    return lists.without(columns) if columns else lists
 
 
-def _result(
-    names: Sequence[str],
-    solution: Solution,
-    signature: str,
-    sparse: int,
-    seconds: dict[str, float],
-    start: WeightsFile,
-) -> TuningResult:
-    return TuningResult(
-        weights=dict(zip(names, solution.weights.tolist(), strict=True)),
-        score=solution.score,
-        start_score=solution.start_score,
-        gain=solution.gain,
-        notes=solution.notes,
-        signature=signature,
-        scores=solution.scores,
-        mean=solution.mean,
-        deviation=solution.deviation,
-        ends=solution.ends,
-        searches=solution.searches,
-        sparse=sparse,
-        seconds=seconds,
-        start=start,
-    )
-
-
-class _Clock:
-    """Seconds spent on the parts of a job, by the clock and of the processor."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self.began = time.perf_counter(), time.process_time()
-
-    def lap(self, name: str) -> None:
-        """A part is done."""
-        now = time.perf_counter(), time.process_time()
-        self.seconds[f"{name}_wall"], self.seconds[f"{name}_cpu"] = (
-            now[0] - self.began[0],
-            now[1] - self.began[1],
+def _advice(problem: Problem, lists: Lists) -> list[str]:
+    """What the metric says of the lists, and a note where BLEU takes raw words for tokens."""
+    advice = list(dict.fromkeys(chain.from_iterable(problem.parts.ask(_advice_of_metric))))
+    if "tok:none" in str(problem.metric.signature) and lists.raw:
+        advice.append(
+            "the candidates are raw text, and BLEU takes tokens as they are: bleu(tokenize=13a) cuts them"
         )
-        self.began = now
+    return advice
+
+
+def _advice_of_metric(candidates: Candidates) -> list[str]:
+    return [part.advice for part in parts_of(candidates.metric) if getattr(part, "advice", "")]
 
 
 def tune_decoder(
@@ -302,8 +294,7 @@ def tune_decoder(
     constraints: Constraints | None = None,
     stopping: Stopping | None = None,
     timeout: float | None = None,
-    memory: int | None = None,
-    workplace: Workplace | None = None,
+    cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> DecoderTuning:
     """Decode and tune in turn, on the lists of all iterations merged; a run that was interrupted is resumed.
@@ -311,8 +302,8 @@ def tune_decoder(
     ``decoder`` is a shell command with ``{weights}`` (or ``{config}``) and ``{nbest}`` in it, a function of the
     iteration, the file of weights and the file for the list (or its name, ``package.module:function``), or
     `mert.decoder.ReplayDecoder` for lists of an earlier run, whose last weights are returned. ``timeout`` is how many
-    seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``memory`` and ``workplace``
-    are as in `tune`; the list of one iteration is read whole.
+    seconds a command may take. Everything is kept in ``folder``, which belongs to one run. ``cluster`` is
+    as in `tune`; the list of one iteration is read whole.
     """
     constraints, stopping = constraints or Constraints(), stopping or Stopping()
     resources = _resources(references, campaign, source)
@@ -332,10 +323,7 @@ def tune_decoder(
         stopping,
         made.identity,
     )
-    with ExitStack() as stack:
-        if memory is not None and workplace is None:
-            workplace = stack.enter_context(this_machine(memory, plan.search.threads))
-        return run_loop(plan, made, Path(folder), workplace=workplace, progress=progress)
+    return run_loop(plan, made, Path(folder), cluster=cluster, progress=progress)
 
 
 def _make_decoder(decoder: str | Decoder | DecoderFunction, timeout: float | None) -> Decoder:

@@ -16,13 +16,12 @@ this asks of a metric only that its statistics add up.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from mert.learned import learned
-from mert.optimize import Tuned, TuningProblem
-from mert.search.share import Share, combine, gains_at, ordered_sum, segment_products
+from mert.learners import learn
+from mert.problem import Candidates, Parts, Problem, gains
 from rypt.arrays import Floats, Ints
 from rypt.text import RyptError
 
@@ -35,156 +34,111 @@ ENOUGH = 1e-6  # relative: a step of the expected gain that gains less is the la
 
 
 def unseen_weights(
-    problem: TuningProblem, start: Floats, climbs: Sequence[Tuned], rng: np.random.Generator
+    problem: Problem, start: Floats, ends: Sequence[Floats], rng: np.random.Generator
 ) -> Floats:
     """The mean of four estimates; of the climbs alone, or their best, where it would lose most of what they gain.
 
-    ``climbs`` come best first. Where more than the proportions of weights matter, as beside weights that are held or
-    within bounds other than 0, only climbs are averaged. Where no climb gains, the start is returned.
+    ``ends`` are the weights that climbs came to, the best first. Where more than the proportions of weights matter, as
+    beside weights that are held or within bounds other than 0, only climbs are averaged. Where no climb gains, the start
+    is returned.
     """
-    before = problem.score(start)
-    if climbs[0].score <= before and not problem.all_tied(start):
+    before, best = problem.score(start), problem.score(ends[0])
+    if best <= before and not problem.all_tied(start):
         return problem.scaled(start)
-    good = mean_weights(problem, [tuned.weights for tuned in climbs[: (len(climbs) + 1) // 2]])
-    choices = [good, climbs[0].weights]
+    good = mean_weights(problem, ends[: (len(ends) + 1) // 2])
+    choices = [good, ends[0]]
     bounds = np.concatenate([problem.low, problem.high])
     proportional = problem.normalization.kind != "none" and not bounds[np.isfinite(bounds)].any()
     if proportional and len(problem.axes) > 1:
         choices.insert(0, mean_weights(problem, [good, *_estimates(problem, start, rng)]))
-    least = before + KEPT * (climbs[0].score - before)
-    return next(
-        (w for w in choices if problem.score(w) >= least and not problem.all_tied(w)), climbs[0].weights
-    )
+    least = before + KEPT * (best - before)
+    return next((w for w in choices if problem.score(w) >= least and not problem.all_tied(w)), ends[0])
 
 
-def mean_weights(problem: TuningProblem, weights: Sequence[Floats]) -> Floats:
+def mean_weights(problem: Problem, weights: Sequence[Floats]) -> Floats:
     """The mean of several weights, each first scaled to the same length, for only their proportions matter."""
     if problem.normalization.kind == "none":
         return np.asarray(np.mean(weights, axis=0))
     return problem.scaled(np.mean([w / (problem.length(w) or 1.0) for w in weights], axis=0))
 
 
-def _estimates(problem: TuningProblem, start: Floats, rng: np.random.Generator) -> list[Floats]:
-    """PRO's weights, those of the regression, and those of the greatest expected gain."""
-    estimator = _Estimator(problem)
-    steady, gains = estimator.regression(start)
-    estimates = [steady, estimator.expectation(steady, gains)]
+def _estimates(problem: Problem, start: Floats, rng: np.random.Generator) -> list[Floats]:
+    """The weights of the regression, those of the greatest expected gain, and PRO's."""
+    lengths, places = regression(problem, start)
+    estimates = [weights_at(problem, lengths), weights_at(problem, expectation(problem, lengths, places))]
     with suppress(RyptError):  # it needs segments whose candidates differ in their own scores
-        estimates.append(learned(problem, start, "pro", rng, samples=SAMPLES))
+        estimates.append(learn(problem, start, "pro", rng, samples=SAMPLES))
     return estimates
 
 
-@dataclass(frozen=True, slots=True)
-class _Axes:
-    """The directions in which weights may move, and how far 1 goes along each."""
-
-    axes: Floats  # (axes, features)
-    units: Floats  # (axes,)
-
-    def places(self, share: Share) -> Floats:
-        """Where candidates are along each axis, in spreads from the mean of their segment, (candidates, axes)."""
-        return share.memo.keep("places", lambda: self._make_places(share))
-
-    def _make_places(self, share: Share) -> Floats:
-        starts, sizes = share.offsets[:-1], np.diff(share.offsets)
-        places = np.empty((len(share.features), len(self.axes)), order="F")
-        for i, (axis, unit) in enumerate(zip(self.axes, self.units, strict=True)):
-            column = share.slopes(axis) / unit
-            places[:, i] = column - np.repeat(np.add.reduceat(column, starts) / sizes, sizes)
-        return places
+def weights_at(problem: Problem, lengths: Floats) -> Floats:
+    """The weights that these lengths along the axes come to, within their bounds."""
+    return problem.moved(np.zeros(len(problem.names)), lengths / problem.axis_lengths)
 
 
-@dataclass(frozen=True, slots=True)
-class _Gains:
-    """The gains of candidates, summed over several sets of weights, each with the statistics that it chooses in all."""
+class Places(NamedTuple):
+    """Where candidates are along each axis, in spreads from the mean of their segment, and what they gain."""
 
-    count: int  # of all segments
-    at: tuple[tuple[Floats, Ints], ...] = ()
-
-    def of(self, share: Share) -> Floats:
-        """The gains of the candidates of a share."""
-        *earlier, (weights, total) = self.at
-        name = f"gains {[(each.tolist(), sums.tolist()) for each, sums in self.at]}"
-
-        def make() -> Floats:
-            latest = gains_at(share, weights, total, self.count)
-            return _Gains(self.count, tuple(earlier)).of(share) + latest if earlier else latest
-
-        return share.memo.keep(name, make)
+    candidates: Candidates
+    places: Floats  # (candidates, axes)
+    gains: Floats  # (candidates,): summed over the weights whose winners they replaced
 
 
-def _squares(share: Share, axes: _Axes) -> Floats:
-    """The products of all pairs of axes, summed over each segment, (segments, axes * axes)."""
-    places = axes.places(share)
-    size = places.shape[1]
-    sums = np.empty((len(share.offsets) - 1, size, size))
-    row = np.empty((len(sums), size))
-    for i in range(size):
-        segment_products(places, places[:, i], share.offsets, row)
-        sums[:, i] = row
-    return sums.reshape(len(sums), -1)
+def _places(candidates: Candidates, axes: Floats, units: Floats) -> Places:
+    starts, sizes = candidates.offsets[:-1], np.diff(candidates.offsets)
+    places = np.empty((len(candidates.features), len(axes)), order="F")
+    for i, (axis, unit) in enumerate(zip(axes, units, strict=True)):
+        column = candidates.slopes(axis) / unit
+        places[:, i] = column - np.repeat(np.add.reduceat(column, starts) / sizes, sizes)
+    return Places(candidates, places, np.zeros(len(places)))
 
 
-def _project(share: Share, axes: _Axes, values: Floats) -> Floats:
-    """The products of the axes with the values, summed over each segment, (segments, axes)."""
-    sums = np.empty((len(share.offsets) - 1, len(axes.units)))
-    segment_products(axes.places(share), values, share.offsets, sums)
-    return sums
+def _with_gains(part: Places, weights: Floats, total: Ints) -> Places:
+    return part._replace(gains=part.gains + gains(part.candidates, weights, total))
 
 
-def _project_gains(share: Share, axes: _Axes, gains: _Gains) -> Floats:
-    return _project(share, axes, gains.of(share))
+def _squares(part: Places) -> Floats:
+    return np.asarray(part.places.T @ part.places)
 
 
-def _expected(share: Share, axes: _Axes, gains: _Gains, lengths: Floats) -> tuple[Floats, Floats]:
-    """The expected gain of each segment, (segments,), and how it grows along the axes, (segments, axes)."""
-    starts, sizes = share.offsets[:-1], np.diff(share.offsets)
-    values = gains.of(share) / len(gains.at)
-    scores = combine(axes.places(share), lengths)
+def _products(part: Places) -> Floats:
+    return np.asarray(part.places.T @ part.gains)
+
+
+def regression(problem: Problem, start: Floats) -> tuple[Floats, Parts]:
+    """The lengths along the axes that predict the gains of candidates best, and the `Places` with these gains."""
+    parts = problem.parts.derive(_places, problem.axes, problem.axis_lengths)
+    square = np.sum(parts.ask(_squares), axis=0) + np.eye(len(problem.axes))
+    weights = start
+    for _ in range(ROUNDS):
+        parts = parts.derive(_with_gains, weights, problem.choose(weights).sums)
+        lengths = np.linalg.solve(square, problem.segments * np.sum(parts.ask(_products), axis=0))
+        weights = weights_at(problem, lengths)
+    return lengths, parts
+
+
+def _expected(part: Places, lengths: Floats) -> tuple[float, Floats]:
+    """The expected gains of all segments summed, and how they grow along the axes."""
+    starts, sizes = part.candidates.offsets[:-1], np.diff(part.candidates.offsets)
+    scores = part.places @ lengths
     scores = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     shares = scores / np.repeat(np.add.reduceat(scores, starts), sizes)
-    expected = np.add.reduceat(shares * values, starts)
-    return expected, _project(share, axes, shares * (values - np.repeat(expected, sizes)))
+    expected = np.add.reduceat(shares * part.gains, starts)
+    return float(expected.sum()), part.places.T @ (shares * (part.gains - np.repeat(expected, sizes)))
 
 
-class _Estimator:
-    """Weights from the gains of all candidates."""
+def expectation(problem: Problem, lengths: Floats, parts: Parts) -> Floats:
+    """The lengths along the axes with the greatest expected gain, less a pull towards 0, by steps from the others."""
+    pull = PULL * problem.metric.scale
 
-    def __init__(self, problem: TuningProblem) -> None:
-        self.problem = problem
-        self.units = np.abs(problem.axes * problem.spread).sum(axis=1)
-        self.axes = _Axes(problem.axes, self.units)
+    def loss(lengths: Floats) -> tuple[float, Floats]:
+        answers = parts.ask(_expected, lengths)
+        expected = sum(answer[0] for answer in answers) / ROUNDS
+        slope = np.sum([answer[1] for answer in answers], axis=0) / ROUNDS
+        return pull * float(lengths @ lengths) - expected, 2 * pull * lengths - slope
 
-    def weights(self, lengths: Floats) -> Floats:
-        """The weights that these lengths along the axes come to, within their bounds."""
-        problem = self.problem
-        return problem.moved(np.zeros(len(problem.names)), lengths / self.units)
-
-    def regression(self, start: Floats) -> tuple[Floats, _Gains]:
-        """The weights that predict the gains of candidates best, and these gains."""
-        p = self.problem
-        sums = ordered_sum(np.concatenate(p.shares.ask(_squares, self.axes)))
-        square = sums.reshape(len(self.units), -1) + np.eye(len(self.units))
-        weights, gains = start, _Gains(len(p.sizes))
-        for _ in range(ROUNDS):
-            gains = replace(gains, at=(*gains.at, (weights, p.choice(weights).sums[None])))
-            projected = ordered_sum(np.concatenate(p.shares.ask(_project_gains, self.axes, gains)))
-            weights = self.weights(np.asarray(np.linalg.solve(square, projected), np.float64))
-        return weights, gains
-
-    def expectation(self, start: Floats, gains: _Gains) -> Floats:
-        """The weights with the greatest expected gain, less a pull towards 0, by steps from the start."""
-        pull = PULL * self.problem.metric.scale
-
-        def loss(lengths: Floats) -> tuple[float, Floats]:
-            answers = self.problem.shares.ask(_expected, self.axes, gains, lengths)
-            expected = np.concatenate([answer[0] for answer in answers])
-            slope = ordered_sum(np.concatenate([answer[1] for answer in answers])) / len(expected)
-            return pull * float(lengths @ lengths) - float(expected.mean()), 2 * pull * lengths - slope
-
-        lengths = np.array([start[np.flatnonzero(axis)[0]] for axis in self.problem.axes]) * self.units
-        size = float(np.abs(lengths).mean())
-        return self.weights(descend(loss, lengths / size if size > 0 else np.ones(len(lengths))))
+    size = float(np.abs(lengths).mean())
+    return descend(loss, lengths / size if size > 0 else np.ones(len(lengths)))
 
 
 def descend(loss: Callable[[Floats], tuple[float, Floats]], point: Floats) -> Floats:

@@ -21,7 +21,7 @@ from hits.ranking.select import select_matches
 from hits.records import Batch, BatchSettings, Kind
 from hits.results.answers import open_results
 from hits.results.numbers import seconds_seen
-from hits.results.verdicts import Limits
+from hits.results.verdicts import ANSWERS, CONTROLS
 from rypt.campaign.folder import Campaign
 from rypt.text import PathLike, plural
 
@@ -152,24 +152,24 @@ def verdict_notes(batch: Batch) -> list[str]:
     Nobody answers an item twice, so that a person compares at most what the batch asks. Label batches have no notes:
     their workers come back with each iteration of a loop, and verdicts are about all of their answers.
     """
-    kind, limits = batch.settings.kind, Limits()
+    kind = batch.settings.kind
     if kind is Kind.LABEL:
         return []
     asked = [item for item in batch.items if not item.columns["control"]]
     controls = len(batch.items) - len(asked)
     notes = []
-    if 0 < controls < limits.controls:
-        enough = (share for share in SHARES if control_count(len(asked), share) >= limits.controls)
+    if 0 < controls < CONTROLS:
+        enough = (share for share in SHARES if control_count(len(asked), share) >= CONTROLS)
         share = next(enough, None)
         advice = f"--controls {share:g} makes enough" if share else "a larger --limit makes more"
         notes.append(
             f"{plural(controls, 'control')} cannot separate careless workers from unlucky ones; at least "
-            f"{limits.controls} are needed: {advice}"
+            f"{CONTROLS} are needed: {advice}"
         )
     compared = sum(1 if kind is Kind.COMPARISON else comb(item.size, 2) for item in asked)
-    if compared < limits.answers:
+    if compared < ANSWERS:
         notes.append(
             f"{plural(compared, 'comparison')} per worker {'is' if compared == 1 else 'are'} too few for a full "
-            f"verdict on workers; {limits.answers} are needed, without controls"
+            f"verdict on workers; {ANSWERS} are needed, without controls"
         )
     return notes

@@ -1,7 +1,5 @@
 """``rypt hits aggregate``: one label for each phrase, in a file."""
 
-from pathlib import Path
-
 import click
 
 from hits.cli.shared import FOLDER
@@ -35,12 +33,9 @@ def aggregate(campaign: str, method: str, form: str | None, output: str) -> None
     A tie is NOT_SURE. Excluded workers and rejected work do not count. `rypt score CAMPAIGN --database FILE.db` and
     `rypt tune --metric "rypt(db=FILE.db)"` use the labels of a database written here instead of the single judgments.
     """
-    from hits.results.aggregate import FORMS, file_form
     from hits.results.aggregate import aggregate as aggregate_labels
+    from hits.results.aggregate import file_form
 
-    ending = Path(output.removesuffix(".gz")).suffix.removeprefix(".")
-    if form is None and output != "-" and ending not in ("", *FORMS):
-        raise click.UsageError(f"expected a .jsonl, .csv or .db file, found {output} (or give --format)")
     form = form or file_form(output)
     if form == "db" and output == "-":
         raise click.UsageError("--format db needs --output FILE.db")

@@ -1,17 +1,18 @@
-"""``rypt hits workers``: the quality of each worker, and actions on workers."""
+"""``rypt hits workers``: the quality of each worker, what each is owed, and actions on workers."""
 
+import csv
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hits.cli.shared import CAMPAIGN, YES, confirm, market_options, open_campaign, open_results
 from rypt.console import JSON, QUIET, talk
-from rypt.text import plural
+from rypt.text import open_output, plural
 
 if TYPE_CHECKING:
     from hits.market.client import MarketAddress
@@ -19,32 +20,36 @@ if TYPE_CHECKING:
     from hits.results.verdicts import WorkerReport
     from hits.results.workers import Pay
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named(*names: str, text: str) -> Callable[[F], F]:
+    """An option that names workers."""
+    return click.option(*names, multiple=True, metavar="WORKER", help=text)
+
 
 @click.command()
 @CAMPAIGN
+@named("--exclude", text="Exclude a worker, by id or name: the judgments stay but do not count.")
+@named("--include", "included", text="Let the judgments of an excluded worker count again.")
+@named("--block", "blocked", text="Exclude a worker, and offer this worker no more hits.")
+@named("--unblock", "unblocked", text="Offer hits to a blocked worker again.")
 @click.option(
-    "--exclude",
-    multiple=True,
-    metavar="WORKER",
-    help="Exclude a worker, given by id or name: the judgments stay in the database but do not count.",
+    "--bonus",
+    metavar="SHARE|WORKER=AMOUNT",
+    help="Pay good workers a bonus of this share of their rewards, such as 20%; or pay one worker, such as Ada=0.50.",
 )
 @click.option(
-    "--include",
-    "included",
-    multiple=True,
-    metavar="WORKER",
-    help="Let the judgments of an excluded worker count again.",
-)
-@click.option("--reason", default="excluded by the requester", show_default=True)
-@click.option(
-    "--block",
-    "blocked",
-    multiple=True,
-    metavar="WORKER",
-    help="Exclude a worker, and give this worker no more hits.",
+    "--reason",
+    default="",
+    help="Reason of an exclusion or block, or of a bonus, which the worker sees "
+    "[excluded by the requester; careful work].",
 )
 @click.option(
-    "--bonus", metavar="SHARE", help="Pay good workers a bonus of this share of their rewards, such as 20%."
+    "--csv",
+    "sheet",
+    type=click.Path(dir_okay=False),
+    help="Write what each worker is owed: name, pages, hours, pay.",
 )
 @market_options
 @YES
@@ -54,9 +59,11 @@ def workers(
     campaign: str,
     exclude: tuple[str, ...],
     included: tuple[str, ...],
-    reason: str,
     blocked: tuple[str, ...],
+    unblocked: tuple[str, ...],
     bonus: str | None,
+    reason: str,
+    sheet: str | None,
     market: "MarketAddress",
     yes: bool,
     as_json: bool,
@@ -65,37 +72,34 @@ def workers(
     """Report on each worker, with a verdict and its reasons, and act on it.
 
     Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
-    dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the local
-    market in --market is on this machine, and a note says what is newer there.
+    dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the
+    market is on this machine, and a note says what is newer there. The same bonus is paid once for each reason.
     """
     from hits.results.quality import worker_reports
-    from hits.results.workers import bonus_payments, exclude_workers, pay_of_workers
+    from hits.results.workers import exclude_workers, pay_of_workers
 
-    now = int(time.time())
-    rate = _read_share(bonus) if bonus else None
     names = {} if market.folder is None else _names(market.folder)
-    exclude, included, blocked = (_ids(given, names) for given in (exclude, included, blocked))
+    exclude, included, blocked, unblocked = (
+        _ids(people, names) for people in (exclude, included, blocked, unblocked)
+    )
     if exclude or included or blocked:
+        why = reason or "excluded by the requester"
         with open_campaign(campaign).database(readonly=False) as db:
-            exclude_workers(db, (*exclude, *blocked), reason, now, include=included)
-    if blocked or rate is not None:
+            exclude_workers(db, (*exclude, *blocked), why, int(time.time()), include=included)
+    if blocked or unblocked:
         client = market.open()
-    for worker in blocked:
-        client.block(worker, reason)
+        for worker in blocked:
+            client.block(worker, reason or "excluded by the requester")
+        for worker in unblocked:
+            client.unblock(worker)
     with open_results(campaign) as results:
         reports = worker_reports(results)
         pay = pay_of_workers(results)
         behind = 0 if market.folder is None else _behind(market.folder, results)
-        payments = bonus_payments(results, reports, rate, client.paid) if rate is not None else []
-    if rate is not None:
-        total = sum((payment.amount for payment in payments), Decimal(0))
-        if payments and not yes:
-            confirm(f"Pay {plural(len(payments), 'bonus', 'bonuses')}, ${total:.2f} in all?")
-        for payment in payments:
-            client.bonus(payment.worker, payment.assignment, payment.amount, f"{bonus} more for careful work")
-        talk(f"{plural(len(payments), 'bonus', 'bonuses')} paid, ${total:.2f}", quiet=quiet)
+        if bonus:
+            _pay_bonuses(results, reports, bonus, reason, names, market, yes=yes, quiet=quiet)
     if not reports:
-        talk("nobody's answers are in the campaign yet; `rypt hits collect` brings them", quiet=quiet)
+        talk("no answers in the campaign yet; `rypt hits collect` brings them", quiet=quiet)
     elif behind:
         talk(
             f"note: on the market, {plural(behind, 'assignment')} came or changed since the last `rypt hits collect`; "
@@ -104,7 +108,54 @@ def workers(
         )
     for note in _still_rejected(included, pay, names):
         talk(f"note: {note}", quiet=quiet)
-    _print_reports(reports, names, pay, as_json=as_json)
+    if sheet:
+        with open_output(sheet) as stream:
+            rows = [
+                (names.get(worker, worker), owed.assignments, f"{owed.hours:.2f}", f"{owed.amount:.2f}")
+                for worker, owed in pay.items()
+            ]
+            csv.writer(stream, lineterminator="\n").writerows([("name", "pages", "hours", "pay"), *rows])
+    if sheet != "-":
+        _print_reports(reports, names, pay, as_json=as_json)
+
+
+def _pay_bonuses(
+    results: "Results",
+    reports: "Sequence[WorkerReport]",
+    bonus: str,
+    reason: str,
+    names: Mapping[str, str],
+    market: "MarketAddress",
+    *,
+    yes: bool,
+    quiet: bool,
+) -> None:
+    """Pay a share of their rewards to good workers, or an amount to one for the latest assignment; ask first."""
+    from hits.market.client import whole_cents
+    from hits.records import Bonus
+    from hits.results.workers import bonus_payments
+
+    worker, equals, amount = bonus.rpartition("=")
+    if equals:
+        (worker,) = _ids([worker], names)
+        latest = [a.id for a in results.assignments() if a.worker == worker]
+        if not latest:
+            raise click.UsageError(f"--bonus {bonus}: expected a worker with collected work")
+        try:
+            payments = [Bonus(latest[-1], worker, whole_cents(Decimal(amount)))]
+        except InvalidOperation:
+            raise click.UsageError(f"--bonus {bonus}: expected an amount of dollars such as 0.50") from None
+        client = market.open()
+    else:
+        rate = _read_share(bonus)
+        client = market.open()
+        payments = bonus_payments(results, reports, rate, client.paid)
+    total = sum((payment.amount for payment in payments), Decimal(0))
+    if payments and not yes:
+        confirm(f"Pay {plural(len(payments), 'bonus', 'bonuses')}, ${total:.2f} in all?")
+    why = reason or ("careful work" if equals else f"{bonus} more for careful work")
+    paid = [p.amount for p in payments if client.bonus(p.worker, p.assignment, p.amount, why)]
+    talk(f"{plural(len(paid), 'bonus', 'bonuses')} paid, ${sum(paid, Decimal(0)):.2f}", quiet=quiet)
 
 
 def _still_rejected(included: Sequence[str], pay: "Mapping[str, Pay]", names: Mapping[str, str]) -> list[str]:

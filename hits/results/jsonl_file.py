@@ -7,6 +7,7 @@ assignment gave come with it; segments, other judgments and exclusions are in th
 """
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TextIO
 
@@ -16,6 +17,10 @@ from rypt.options import money
 from rypt.records import Record
 from rypt.strict import parse_json
 from rypt.text import FormatError, InputError, PathLike, read_lines
+
+TEXTS = ("hit", "batch", "item", "market", "worker", "status")
+TIMES = ("accepted", "submitted")
+TABLES = ("columns", "fields", "facts")
 
 
 def export_answers(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
@@ -46,17 +51,8 @@ def assignment_record(a: Assignment, paid: list[Bonus]) -> dict[str, Any]:
     """An assignment as it is exported; `assignment_from_record` reads it back."""
     return {
         "assignment": a.id,
-        "hit": a.hit,
-        "batch": a.batch,
-        "item": a.item,
-        "market": a.market,
-        "worker": a.worker,
-        "status": a.status,
-        "accepted": a.accepted,
-        "submitted": a.submitted,
-        "columns": dict(a.columns),
-        "fields": dict(a.fields),
-        "facts": dict(a.facts),
+        **{name: getattr(a, name) for name in (*TEXTS, *TIMES)},
+        **{name: dict(getattr(a, name)) for name in TABLES},
         "bonuses": [{"amount": str(b.amount), "reason": b.reason, "time": b.time} for b in paid],
     }
 
@@ -65,37 +61,40 @@ def assignment_from_record(record: Any) -> tuple[Assignment, list[Bonus]]:
     """Read one assignment and what was paid for it."""
     if not isinstance(record, dict) or "assignment" not in record:
         raise FormatError("expected an assignment")
-    paid = record.get("bonuses", [])
-    if not isinstance(paid, list) or not all(isinstance(each, dict) for each in paid):
+    values: dict[str, Any] = {name: _text(record, name) for name in TEXTS}
+    values |= {name: _seconds(record, name) for name in TIMES}
+    for name in TABLES:
+        table = values[name] = _field(
+            record, name, {}, "names and texts", lambda value: isinstance(value, dict)
+        )
+        if not all(isinstance(text, str) for text in table.values()):
+            raise FormatError(f"expected names and texts in the field {name}")
+    paid = _field(record, "bonuses", [], "a list of payments", lambda value: isinstance(value, list))
+    if not all(isinstance(each, dict) for each in paid):
         raise FormatError("expected a list of payments in the field bonuses")
-    names = ("assignment", "hit", "worker", "status", "batch", "item")
-    id, hit, worker, status, batch, item = (_text(record, name) for name in names)
-    fields, columns, facts = (_texts(record, name) for name in ("fields", "columns", "facts"))
-    times = _seconds(record, "accepted"), _seconds(record, "submitted")
-    market = _text(record, "market")
-    made = Assignment(id, hit, worker, fields, *times, status, batch, item, columns, facts, market)
-    return made, [Bonus(id, worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid]
+    made = Assignment(_text(record, "assignment"), **values)
+    return made, [
+        Bonus(made.id, made.worker, _amount(b), _text(b, "reason"), _seconds(b, "time")) for b in paid
+    ]
+
+
+def _field(record: Record, name: str, absent: Any, what: str, right: Callable[[Any], bool]) -> Any:
+    value = record.get(name, absent)
+    if not right(value):
+        raise FormatError(f"expected {what} in the field {name}, found {value!r}")
+    return value
 
 
 def _text(record: Record, name: str) -> str:
-    value = record.get(name, "")
-    if not isinstance(value, str):
-        raise FormatError(f"expected text in the field {name}, found {value!r}")
-    return value
-
-
-def _texts(record: Record, name: str) -> dict[str, str]:
-    value = record.get(name, {})
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise FormatError(f"expected names and texts in the field {name}")
-    return value
+    return str(_field(record, name, "", "text", lambda value: isinstance(value, str)))
 
 
 def _seconds(record: Record, name: str) -> int | None:
-    value = record.get(name)
-    if value is not None and (type(value) is not int or not 0 <= value < 10**12):
-        raise FormatError(f"expected a whole number in the field {name}, found {value!r}")
-    return value
+    def right(value: Any) -> bool:
+        return value is None or (type(value) is int and 0 <= value < 10**12)
+
+    seconds: int | None = _field(record, name, None, "a whole number", right)
+    return seconds
 
 
 def _amount(record: Record) -> Decimal:

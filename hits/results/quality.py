@@ -2,8 +2,8 @@
 
     worker_reports("campaign")   →   [WorkerReport(worker="A1", verdict=Verdict.BAD, reasons=("YES to 99 %…",)), …]
 
-A verdict is advice: it lists the reasons against a worker in words. All limits are in
-`hits.results.verdicts.Limits`. Answers are columns of numbers here, for there may be millions of them.
+A verdict is advice: it lists the reasons against a worker in words. The limits are in
+`hits.results.verdicts`. Answers are columns of numbers here, for there may be millions of them.
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ import numpy as np
 
 from hits.results.answers import Results, open_results
 from hits.results.content import Reply
-from hits.results.verdicts import Limits, Share, WorkerReport, judged
+from hits.results.verdicts import ANSWERS, Share, WorkerReport, judged
 from rypt.arrays import Ints
 from rypt.campaign.folder import Campaign
 from rypt.records import Label
@@ -25,22 +25,19 @@ from rypt.text import PathLike
 Effort = tuple[str, int | None, int]  # of an assignment: worker, seconds if they are known, and answers
 
 
-def worker_reports(
-    campaign: Campaign | PathLike | Results, limits: Limits | None = None
-) -> list[WorkerReport]:
+def worker_reports(campaign: Campaign | PathLike | Results) -> list[WorkerReport]:
     """How each worker does: all workers of a campaign, those with most answers first.
 
-    ``campaign`` may be its folder, or open results; ``limits`` are the thresholds of the verdicts.
+    ``campaign`` may be its folder, or open results.
     """
     if not isinstance(campaign, Results):
         with open_results(campaign) as results:
-            return worker_reports(results, limits)
+            return worker_reports(results)
     return reports(
         campaign.replies(),
         ((work.worker, work.seconds, work.answers) for work in campaign.work()),
         campaign.controls(),
         campaign.db.excluded(),
-        limits or Limits(),
         Counter(a.worker for a in campaign.left_out()),
     )
 
@@ -50,7 +47,6 @@ def reports(
     efforts: Iterable[Effort],
     controls: Iterable[tuple[str, bool]],
     excluded: Collection[str],
-    limits: Limits,
     unread: Mapping[str, int] = MappingProxyType({}),
 ) -> list[WorkerReport]:
     """Reports on all workers, those with most answers first.
@@ -93,9 +89,9 @@ def reports(
                 unread=unread.get(worker, 0),
             )
         )
-    enough = [r.agreement.value for r in made if r.agreement.of >= limits.answers and not r.excluded]
+    enough = [r.agreement.value for r in made if r.agreement.of >= ANSWERS and not r.excluded]
     typical = median(enough) if enough else nan
-    judged_reports = [judged(report, typical, limits) for report in made]
+    judged_reports = [judged(report, typical) for report in made]
     return sorted(judged_reports, key=lambda report: (-report.answers, report.worker))
 
 

@@ -1,6 +1,10 @@
-"""Verdicts on workers: the thresholds, and the verdict with its reasons in words."""
+"""Verdicts on workers: the limits, and the verdict with its reasons in words.
 
-from collections.abc import Mapping
+The paper's workers took 8.4 seconds per label, and the fastest careful one of its authors' pilot 2.3. Shares are
+compared by the ends of their 95 % intervals (Wilson), controls by a binomial test, so few answers are not enough.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
@@ -10,9 +14,21 @@ from hits.kinds import answer_words
 from rypt.tails import binomial_tail
 from rypt.text import plural
 
-Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-
+Z = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 CLEAN = "nothing against it"  # the one reason of a good verdict
+ANSWERS = 20  # below, shares and agreement are not judged
+CONTROLS = 5  # below, controls are not judged
+CONTROLS_LOOK = 0.8  # look: a smaller share is right
+CONTROLS_BAD = 0.7  # bad: somebody with this share would hardly ever get so few right
+CONTROLS_CHANCE = 0.01  # how improbable "hardly ever" is
+SECONDS_LOOK, SECONDS_BAD = 2.0, 1.0  # the median answer takes less
+SHARE_LOOK, SHARE_BAD = 0.85, 0.95  # one answer so often, and others far less on the same questions
+CHANCE = 1e-6  # how improbable "far less" is if the worker is like the others
+CONSTANT = 10  # the same answer to all of at least this many: look; bad if fast or with wrong controls
+CONSTANT_CHANCE = 1e-3  # how improbable that is if the worker is like the others
+RUN = 60  # look: this many equal answers in a row, as improbable; a page of bad ones is NO ten times
+AGREEMENT_GAP = 0.1  # look: surely agrees with the others less than the median worker, by this much
+REPEATS, REPEATED_ALIKE = 5, 0.7  # look: surely answers repeated questions alike less often
 
 
 class Verdict(StrEnum):
@@ -22,34 +38,6 @@ class Verdict(StrEnum):
     FEW = "too few"  # answers, to say more
     LOOK = "look"
     BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The thresholds of the verdicts.
-
-    The paper's workers took 8.4 seconds per label, and the fastest careful one of its authors' pilot 2.3. Shares are
-    compared by the ends of their 95 % intervals (Wilson), controls by a binomial test, so few answers are not enough.
-    """
-
-    answers: int = 20  # below, shares and agreement are not judged
-    controls_look: float = 0.8  # look: a smaller share of at least ``controls`` is right
-    controls_bad: float = 0.7  # bad: somebody who gets so many right would hardly ever do so badly
-    controls: int = 5  # below, controls are not judged
-    controls_chance: float = 0.01  # how improbable "hardly ever" is
-    seconds_look: float = 2.0  # look: the median answer takes less
-    seconds_bad: float = 1.0
-    share_look: float = 0.85  # look: one answer so often, and others far less on the same questions
-    share_bad: float = 0.95
-    chance: float = 1e-6  # how improbable "far less" is, were the worker like the others
-    constant: int = (
-        10  # the same answer to all, of at least so many: look; bad if fast or with wrong controls
-    )
-    constant_chance: float = 1e-3  # how improbable that is, were the worker like the others
-    run: int = 60  # look: so many equal answers in a row, as improbable; a page of bad ones is NO ten times
-    agreement_gap: float = 0.1  # look: surely agrees with the others less than workers do on average, by this
-    self_look: float = 0.7  # look: surely answers a repeated question differently more often
-    repeats: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,27 +106,20 @@ class WorkerReport:
     reasons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``--json`` shows of it; what is not known is None."""
-        unread = {"unread": self.unread} if self.unread else {}
-        return {
+        """The report as ``--json`` shows it; what is not known is None."""
+        facts: dict[str, Any] = {
             "worker": self.worker,
             "answers": self.answers,
             "assignments": self.assignments,
-            "seconds": _rounded(self.seconds),
-            "shares": {name: _rounded(s) for name, s in self.shares.items()},
-            "controls": [self.controls.hits, self.controls.of],
-            "agreement": [self.agreement.hits, self.agreement.of],
-            "repeats": [self.repeats.hits, self.repeats.of],
-            "longest_run": self.longest_run,
-            "excluded": self.excluded,
-            "verdict": str(self.verdict),
-            "reasons": list(self.reasons),
-            **unread,
+            "seconds": None if isnan(self.seconds) else round(self.seconds, 4),
+            "shares": {name: round(share, 4) for name, share in self.shares.items()},
         }
-
-
-def _rounded(value: float) -> float | None:
-    return None if isnan(value) else round(value, 4)
+        for name in ("controls", "agreement", "repeats"):
+            share = getattr(self, name)
+            facts[name] = [share.hits, share.of]
+        facts |= {"longest_run": self.longest_run, "excluded": self.excluded}
+        facts |= {"verdict": str(self.verdict), "reasons": list(self.reasons)}
+        return facts | ({"unread": self.unread} if self.unread else {})
 
 
 def improbability(share: Share, expected: float) -> float:
@@ -158,109 +139,87 @@ def improbability(share: Share, expected: float) -> float:
     return exp(-share.of * distance)
 
 
-def judged(report: WorkerReport, typical: float, limits: Limits) -> WorkerReport:
-    """The report with its verdict: the worst of its reasons."""
-    reasons = [
-        reason
-        for check in (_judge_controls, _judge_speed, _judge_straight_lining, _judge_repeats, _judge_unread)
-        if (reason := check(report, limits)) is not None
-    ]
-    if disagreement := _judge_agreement(report, typical, limits):
-        reasons.append(disagreement)
-    reasons.sort(key=lambda reason: list(Verdict).index(reason[0]), reverse=True)
-    constant = _constant(report, limits)
+def judged(report: WorkerReport, typical: float) -> WorkerReport:
+    """The report with its verdict: the worst of its reasons. ``typical`` is the median worker's agreement."""
+    reasons = sorted(_reasons(report, typical), key=lambda reason: -list(Verdict).index(reason[0]))
+    constant = _constant(report)
     if reasons:
-        careless = _judge_speed(report, limits) or _judge_controls(report, limits)
+        careless = any(_speed(report)) or any(_controls(report))
         verdict = Verdict.BAD if constant and careless else reasons[0][0]
         return replace(report, verdict=verdict, reasons=(*(text for _, text in reasons), *constant))
-    if constant and report.answers >= limits.answers:
+    if constant and report.answers >= ANSWERS:
         return replace(report, verdict=Verdict.LOOK, reasons=constant)
-    few = []
-    if report.answers < limits.answers:
-        few.append(plural(report.answers, "answer"))
-    if 0 < report.controls.of < limits.controls and report.controls.hits < report.controls.of:
+    few = [plural(report.answers, "answer")] if report.answers < ANSWERS else []
+    if 0 < report.controls.of < CONTROLS and report.controls.hits < report.controls.of:
         few.append(f"{plural(report.controls.of, 'control')} ({report.controls.hits} right)")
     if few:
         return replace(report, verdict=Verdict.FEW, reasons=(f"only {' and '.join(few)}", *constant))
     return replace(report, reasons=(CLEAN,))
 
 
-Reason = tuple[Verdict, str]
+Reasons = Iterator[tuple[Verdict, str]]
 
 
-def _judge_controls(report: WorkerReport, limits: Limits) -> Reason | None:
+def _reasons(report: WorkerReport, typical: float) -> Reasons:
+    yield from _controls(report)
+    yield from _speed(report)
+    yield from _straight_lining(report)
+    repeats, agreement = report.repeats, report.agreement
+    if repeats.of >= REPEATS and repeats.high < REPEATED_ALIKE:
+        yield Verdict.LOOK, f"the same answer to {repeats} repeated questions only"
+    if report.unread:
+        unread = plural(report.unread, "unreadable assignment")
+        yield Verdict.LOOK, f"{unread} left out of the results: please review"
+    if agreement.of >= ANSWERS and agreement.high < typical - AGREEMENT_GAP:
+        text = (
+            f"agrees with the others on {agreement} ({agreement.value:.0%}; by chance {report.chance:.0%}, "
+        )
+        text += f"the median worker {typical:.0%})"
+        yield (Verdict.BAD if agreement.low <= report.chance else Verdict.LOOK), text
+
+
+def _controls(report: WorkerReport) -> Reasons:
     controls = report.controls
-    if controls.of < limits.controls or controls.value >= limits.controls_look:
-        return None
+    if controls.of < CONTROLS or controls.value >= CONTROLS_LOOK:
+        return
     text = f"{controls} controls right ({controls.value:.0%})"
-    chance = binomial_tail(controls.hits, controls.of, limits.controls_bad)
-    if chance < limits.controls_chance:
+    chance = binomial_tail(controls.hits, controls.of, CONTROLS_BAD)
+    if chance < CONTROLS_CHANCE:
         odds = "less than 0.01%" if chance < 1e-4 else f"{chance:.2%}"
-        return Verdict.BAD, f"{text}; so few have a chance of {odds} where {limits.controls_bad:.0%} is usual"
-    return Verdict.LOOK, text
+        yield Verdict.BAD, f"{text}; so few have a chance of {odds} where {CONTROLS_BAD:.0%} is usual"
+    else:
+        yield Verdict.LOOK, text
 
 
-def _judge_speed(report: WorkerReport, limits: Limits) -> Reason | None:
-    text = f"{report.seconds:.1f} seconds an answer"
-    if report.answers >= limits.answers and report.seconds < limits.seconds_bad:
-        return Verdict.BAD, text
-    return (Verdict.LOOK, text) if report.seconds < limits.seconds_look else None
+def _speed(report: WorkerReport) -> Reasons:
+    bad = report.answers >= ANSWERS and report.seconds < SECONDS_BAD
+    if bad or report.seconds < SECONDS_LOOK:
+        yield (Verdict.BAD if bad else Verdict.LOOK), f"{report.seconds:.1f} seconds an answer"
 
 
-def _judge_straight_lining(report: WorkerReport, limits: Limits) -> Reason | None:
-    if report.answers < limits.answers or isnan(report.expected):
-        return None
-    share = _top_share(report)
-    text = _top_text(report)
-    if improbability(share, report.expected) < limits.chance:
-        if share.value >= limits.share_bad:
-            return Verdict.BAD, text
-        if share.value >= limits.share_look:
-            return Verdict.LOOK, text
+def _straight_lining(report: WorkerReport) -> Reasons:
+    if report.answers < ANSWERS or isnan(report.expected):
+        return
+    share, text = _top(report)
     run, usual = report.longest_run, max(report.shares.values())
-    if run >= limits.run and report.answers * usual**run < limits.chance:
-        return Verdict.LOOK, f"{run} equal answers in a row"
-    return None
+    if share.value >= SHARE_LOOK and improbability(share, report.expected) < CHANCE:
+        yield (Verdict.BAD if share.value >= SHARE_BAD else Verdict.LOOK), text
+    elif run >= RUN and report.answers * usual**run < CHANCE:
+        yield Verdict.LOOK, f"{run} equal answers in a row"
 
 
-def _top_share(report: WorkerReport) -> Share:
-    return Share(round(report.shares[report.top] * report.answers), report.answers)
-
-
-def _top_text(report: WorkerReport) -> str:
-    share, known = _top_share(report), answer_words().get(report.top)
+def _top(report: WorkerReport) -> tuple[Share, str]:
+    """The share of the most frequent answer, and in words what it is and how often others give it."""
+    share = Share(round(report.shares[report.top] * report.answers), report.answers)
+    known = answer_words().get(report.top)
     answer = known.words if known else report.top
-    return f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
+    return share, f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
 
 
-def _constant(report: WorkerReport, limits: Limits) -> tuple[str, ...]:
-    """That one gives the same answer to everything, where `_judge_straight_lining` does not say so: a second reason."""
-    if report.answers < limits.constant or _judge_straight_lining(report, limits) is not None:
+def _constant(report: WorkerReport) -> tuple[str, ...]:
+    """That all answers are the same, where `_straight_lining` gives no reason: a second reason."""
+    if report.answers < CONSTANT or any(_straight_lining(report)):
         return ()
-    share = _top_share(report)
-    usual = improbability(share, report.expected) >= limits.constant_chance
-    return () if share.hits < share.of or usual else (_top_text(report),)
-
-
-def _judge_unread(report: WorkerReport, limits: Limits) -> Reason | None:
-    if not report.unread:
-        return None
-    return (
-        Verdict.LOOK,
-        f"{plural(report.unread, 'unreadable assignment')} left out of the results: please review",
-    )
-
-
-def _judge_agreement(report: WorkerReport, typical: float, limits: Limits) -> Reason | None:
-    agreement = report.agreement
-    if agreement.of < limits.answers or not agreement.high < typical - limits.agreement_gap:
-        return None
-    text = f"agrees with the others on {agreement} ({agreement.value:.0%}; by chance {report.chance:.0%}, "
-    text += f"the median worker {typical:.0%})"
-    return (Verdict.BAD if agreement.low <= report.chance else Verdict.LOOK), text
-
-
-def _judge_repeats(report: WorkerReport, limits: Limits) -> Reason | None:
-    if report.repeats.of >= limits.repeats and report.repeats.high < limits.self_look:
-        return Verdict.LOOK, f"the same answer to {report.repeats} repeated questions only"
-    return None
+    share, text = _top(report)
+    usual = improbability(share, report.expected) >= CONSTANT_CHANCE
+    return () if share.hits < share.of or usual else (text,)

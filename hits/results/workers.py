@@ -15,33 +15,40 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.text import RyptError, plural
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pay:
     """What a worker is owed or got for collected work: the rewards of all that is not rejected, and the bonuses.
 
-    ``rejected`` of ``assignments`` are rejected.
+    ``rejected`` of ``assignments`` are rejected; ``seconds`` is the time of all whose time is known.
     """
 
     amount: Decimal = Decimal("0.00")
     assignments: int = 0
     rejected: int = 0
+    seconds: int = 0
 
     @property
     def words(self) -> str:
         """What is rejected, empty if nothing is."""
-        return (
-            f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected" if self.rejected else ""
-        )
+        rejected = f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected"
+        return rejected if self.rejected else ""
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / 3600
 
 
 def pay_of_workers(results: Results) -> dict[str, Pay]:
     """The pay of each worker; excluded workers are paid like the others."""
     pay: dict[str, Pay] = {}
     for work in results.work():
-        before, rejected = pay.get(work.worker, Pay()), work.status == REJECTED
-        amount = sum(map(_reward, (work.bonuses or "").split()), Decimal(0))
-        amount += Decimal(0) if rejected else _reward(work.reward or "0")
-        pay[work.worker] = Pay(before.amount + amount, before.assignments + 1, before.rejected + rejected)
+        owed = pay.setdefault(work.worker, Pay())
+        rejected = work.status == REJECTED
+        owed.amount += sum(map(_reward, (work.bonuses or "").split()), Decimal(0))
+        owed.amount += Decimal(0) if rejected else _reward(work.reward or "0")
+        owed.assignments += 1
+        owed.rejected += rejected
+        owed.seconds += work.seconds or 0
     return pay
 
 

@@ -7,7 +7,6 @@ protocol has no member for. Members are checked here where a wrong one would har
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -136,16 +135,10 @@ def _xml_errors(what: str) -> Iterator[None]:
 
 def update_expiration(call: Call) -> None:
     end = call.request["ExpireAt"]
-    try:
-        if isinstance(end, str):
-            moment = datetime.fromisoformat(end)
-            end = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        seconds = int(end)
-    except (ValueError, OverflowError):
-        raise invalid("ExpireAt", f"expected a time, got {end!r:.100}") from None
-    if seconds > call.now + YEAR:
-        raise invalid("ExpireAt", "expected a time within a year from now")
-    call.store.hits.set_expiration(call.request["HITId"], max(seconds, 0), call.now)
+    if not isinstance(end, int | float) or not end <= call.now + YEAR:
+        message = f"expected seconds since 1970, at most a year from now, got {end!r:.100}"
+        raise invalid("ExpireAt", message)
+    call.store.hits.set_expiration(call.request["HITId"], max(int(end), 0), call.now)
 
 
 def _answered(assignment: Record) -> Record:
@@ -178,11 +171,9 @@ def send_bonus(call: Call) -> None:
 
 def list_bonus_payments(call: Call) -> Mapping[str, Any]:
     hit, assignment = call.get("HITId"), call.get("AssignmentId")
-    if hit is not None and assignment is not None:
-        raise invalid("HITId", "expected either HITId or AssignmentId")
     if hit is not None:
         call.store.hits.find(hit, call.now)
-    elif assignment is not None:
+    if assignment is not None:
         call.store.work.find(assignment, call.now)
     fetch = partial(call.store.work.bonuses, call.now, hit=hit, assignment=assignment)
     return page(call, "BonusPayments", fetch)

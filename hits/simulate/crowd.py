@@ -2,9 +2,7 @@
 
     simulate("market", "dev.truth.jsonl", Crew(workers=5, accuracy=0.9))   →   Simulation
 
-One worker acts at a time, always the one who has done the fewest hits: what is on the market decides who does what. So
-a run that was killed and started again gives the same judgments as one that was not, and whoever watches a market waits
-until a batch is published whole: how fast it is published changes nothing.
+One worker acts at a time, always the one who has done the fewest hits.
 """
 
 import re
@@ -12,15 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from hits.batch.folder import read_batch
-from hits.market.folder import STORE_NAME, kept_batches
 from hits.market.served import is_served
 from hits.server.invitations import invite
-from hits.server.store import Store
 from hits.simulate.truth import Truth, read_truth
 from hits.simulate.worker import AwayError, Character, Tally, Visitor, answer
 from hits.simulated import SIMULATED_NAME
@@ -133,24 +127,21 @@ def simulate(
                 return Simulation((), 0.0, 0.0, False)
     people = _come_in(market, crew)
     closed, idle = False, POLL_FIRST
-    while not stop.is_set():
+    while not (stop.is_set() or closed):
         try:
-            worked = _work(people, truth, crew, stop, done, None if is_link(market) else Path(market))
+            worked = _work(people, truth, crew, stop, done)
         except AwayError:
             if not watch:
                 raise
             worked, closed = False, not _comes_back(people, stop)
-        if closed or not (worked or watch):
+        if not (worked or watch):
             break
         idle = POLL_FIRST if worked else min(2 * idle, POLL_LONGEST)
-        if not worked and not stop.wait(idle):
+        if not (worked or closed or stop.wait(idle)):
             closed = not _comes_back(people, stop)
-            if closed:
-                break
     counts = [person.tally.answers for person in people]
-    return Simulation(
-        tuple(people), sum(counts) * crew.seconds / 3600, max(counts) * crew.seconds / 3600, closed
-    )
+    hours = sum(counts) * crew.seconds / 3600
+    return Simulation(tuple(people), hours, max(counts) * crew.seconds / 3600, closed)
 
 
 def _sources(campaign: Campaign | PathLike) -> dict[str, str]:
@@ -159,24 +150,15 @@ def _sources(campaign: Campaign | PathLike) -> dict[str, str]:
 
 
 def _work(
-    people: list[Person],
-    truth: Truth,
-    crew: Crew,
-    stop: threading.Event,
-    done: Callable[[Tally], None],
-    folder: Path | None,
+    people: list[Person], truth: Truth, crew: Crew, stop: threading.Event, done: Callable[[Tally], None]
 ) -> bool:
     """Do hits until nobody sees one; return True if any was done."""
     worked = False
     refused: list[Person] = []
     while not stop.is_set():
-        for _ in range(2):  # whoever looked before a batch was published whole looks again
-            seeing = [person for person in people if person not in refused and person.visitor.sees_hit()]
+        seeing = [person for person in people if person not in refused and person.visitor.sees_hit()]
         if not seeing:
             break
-        if folder is not None and not is_whole(folder):
-            stop.wait(POLL_FIRST)
-            continue
         person = min(seeing, key=lambda person: person.visitor.page.done)
         if not person.visitor.accept():
             refused.append(person)
@@ -192,18 +174,6 @@ def _work(
             done(tally)
         person.free = time.monotonic()
     return worked
-
-
-def is_whole(folder: Path) -> bool:
-    """Whether all batches on a local market are published whole; one is copied to its folder before its first hit."""
-    with Store(folder / STORE_NAME) as store:
-        published = store.hits.count_items()
-    return all(published.get(batch.name, 0) >= _size(batch) for batch in kept_batches(folder))
-
-
-@lru_cache(maxsize=64)
-def _size(batch: Path) -> int:
-    return len(read_batch(batch).items)
 
 
 def _wait(person: Person, needed: float, stop: threading.Event) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses.extract import check_references
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Ints

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from mert.lists.arrays import NBest, read_lists
-from mert.lists.columns import Sparse
+import numpy as np
+
+from mert.lists import NBest, read_lists
 from mert.moses.files import Block, Pair, Pairs, as_float32, iterate_pairs, merge_pairs
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Ints
@@ -56,17 +57,12 @@ def _list_pairs(path: str, lists: NBest, stats: Ints, metric: str) -> Iterator[P
     features = as_float32(lists.features).astype(float)
     for number, segment in enumerate(lists.segments):
         a, b = int(lists.offsets[number]), int(lists.offsets[number + 1])
-        sparse = None if lists.sparse is None else [_sparse_row(lists.sparse, i) for i in range(a, b)]
+        sparse = None if lists.sparse is None else [_single(lists.sparse.of(i)) for i in range(a, b)]
         yield Pair(path, Block(segment, names, features[a:b], sparse), Block(segment, (metric,), stats[a:b]))
 
 
-def _sparse_row(sparse: Sparse, candidate: int) -> dict[str, float]:
-    part = slice(int(sparse.rows[candidate]), int(sparse.rows[candidate + 1]))
-    values = as_float32(sparse.values[part]).tolist()
-    return {
-        sparse.names[column]: value
-        for column, value in zip(sparse.columns[part].tolist(), values, strict=True)
-    }
+def _single(row: dict[str, float]) -> dict[str, float]:
+    return dict(zip(row, as_float32(np.array(list(row.values()))).tolist(), strict=True))
 
 
 def moses_names(names: Sequence[str]) -> tuple[str, ...]:

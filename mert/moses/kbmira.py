@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mert.learners.mira import mira
+from mert.learners import mira
 from mert.moses.extract import check_metric
 from mert.moses.files import Pairs
 from mert.moses.metrics import FileMetric

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mert.checks import notes_on
 from mert.constraints import Constraints
-from mert.health import examine
-from mert.lists.arrays import Candidates, NBest
 from mert.moses.extract import check_metric
 from mert.moses.files import Pairs
 from mert.moses.metrics import FileMetric
 from mert.moses.weights import Starts
-from mert.optimize import GOOD_POINTS, Tuned, TuningProblem, Watcher, make_problem, optimize
+from mert.problem import Candidates, InMemory, problem_of
+from mert.search import GOOD_POINTS, Climb, Watcher, optimize
 from rypt.arrays import Floats
-from rypt.records import Candidate
 from rypt.text import RyptError
 
 
@@ -51,9 +50,11 @@ def search(
     """
     check_metric(pairs, metric)
     constraints, points = _constraints(pairs.names, starts, only, positive)
-    problem = _problem(pairs, metric, points[0], constraints)
-    ends: list[Tuned] = []
-    near: list[Tuned] = []
+    features = np.asfortranarray(pairs.features)
+    candidates = Candidates(pairs.offsets, features, None, pairs.stats, metric)
+    problem = problem_of(InMemory(candidates), pairs.names, metric, points[0], constraints)
+    ends: list[Climb] = []
+    near: list[Climb] = []
     best = optimize(
         problem,
         points[0],
@@ -77,7 +78,7 @@ def search(
         near = near[1 + len(good) :]
     weights = best[0].weights
     score = problem.score(weights)
-    notes = examine(problem, weights, points[0])
+    notes = notes_on(problem, weights, points[0])
     if score == 0:
         notes.append("the chosen candidates score 0: look at the references and the lists")
     scores, scores_near = (tuple(tuned.score for tuned in some) for some in (ends, near))
@@ -107,24 +108,8 @@ def _constraints(
     return constraints, points
 
 
-def _problem(pairs: Pairs, metric: FileMetric, start: Floats, constraints: Constraints) -> TuningProblem:
-    size = len(pairs.features)
-    segment_of = np.repeat(np.arange(len(pairs.segments), dtype=np.int32), np.diff(pairs.offsets))
-    texts = Candidates(
-        np.empty(0, np.uint8), np.zeros((size, 2), np.int64), np.arange(size), segment_of, _no_text
-    )
-    lists = NBest(
-        pairs.segments, pairs.offsets, texts, pairs.names, pairs.features, None, lambda i: ("features", i)
-    )
-    return make_problem(lists, metric, start, constraints, stats=pairs.stats)
-
-
-def _no_text(index: int) -> Candidate:
-    raise RyptError("files of features hold no texts")
-
-
-def _kept_in(ends: list[Tuned]) -> Watcher:
-    def watch(results: Iterable[Tuned]) -> Iterable[Tuned]:
+def _kept_in(ends: list[Climb]) -> Watcher:
+    def watch(results: Iterable[Climb]) -> Iterable[Climb]:
         for tuned in results:
             ends.append(tuned)
             yield tuned

@@ -18,7 +18,7 @@ import numpy as np
 
 from mert.constraints import Constraints
 from mert.loop import PLAN, DecoderTuning, LoopPlan, Stopping, TuningProgress, run_loop
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.weights import WeightsFile, read_weights
 from mert.zmert.config import Configuration, read_configuration
 from mert.zmert.decoder import ORIGINAL, DecoderConfig, ZmertDecoder

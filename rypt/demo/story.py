@@ -35,7 +35,7 @@ from hits.simulate.crowd import Crew, simulate
 from hits.simulate.truth import read_truth
 from hits.simulated import is_simulated
 from mert.loop import Stopping
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.tuning import tune_decoder
 from mert.weights import read_weights
 from rypt.campaign.create import create_campaign

@@ -29,7 +29,7 @@ from hits.market.status import batch_status, collection_status
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
 from mert.campaign import decode_campaign
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer, score

@@ -8,6 +8,7 @@ and needs playwright and chromium. test_pages.py goes through the same pages wit
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+
+from hits.market.folder import read_access
 
 CHROMIUM = "/usr/bin/chromium"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -36,24 +38,6 @@ text = "Does 'the red house' say what 'das rote Haus' says?"
 choices = ["Yes", "No"]
 answer = "Yes"
 """
-EXTERNAL = (
-    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/'
-    'ExternalQuestion.xsd"><ExternalURL>https://survey.invalid/</ExternalURL><FrameHeight>300</FrameHeight>'
-    "</ExternalQuestion>"
-)
-SEND = """([to, assignment]) => {
-  const form = document.createElement("form");
-  form.method = "post";
-  form.action = to;
-  for (const [name, value] of [["assignmentId", assignment], ["answer", "yes"]]) {
-    const input = document.createElement("input");
-    input.name = name;
-    input.value = value;
-    form.append(input);
-  }
-  document.body.append(form);
-  form.submit();
-}"""
 Look = Callable[[str, Any], None]  # is called with the name of each page and the browser's tab
 
 
@@ -96,20 +80,14 @@ def make_batches(folder: Path, limit: int) -> None:
     labels = ["--limit", limit, "--training", 3, "--assignments", 9, "--controls", 0.2]
     rypt("hits", "make", campaign, "-o", folder / "labels", *labels, "-q")
     rypt("hits", "make", campaign, "-o", folder / "more-labels", "--limit", 12, "--seed", 2, "-q")
-    pairs = ["--kind", "comparison", *systems[:4], "--assignments", 5, "--title", "Compare two translations"]
+    pairs = ["--kind", "comparison", *systems[:4], "--assignments", 5]
     rypt("hits", "make", campaign, "-o", folder / "pairs", *pairs, "--limit", 4, "-q")
-    ranked = [
-        "--kind",
-        "ranking",
-        *systems,
-        "--assignments",
-        5,
-        "--title",
-        "Rank five translations",
-        "--limit",
-        4,
-    ]
+    ranked = ["--kind", "ranking", *systems, "--assignments", 5, "--limit", 4]
     rypt("hits", "make", campaign, "-o", folder / "ranked", *ranked, "-q")
+    for name, title in (("pairs", "Compare two translations"), ("ranked", "Rank five translations")):
+        settings = folder / name / "batch.toml"
+        text = settings.read_text(encoding="utf-8")
+        settings.write_text(re.sub(r"(?m)^title = .*", f'title = "{title}"', text), encoding="utf-8")
     with open(folder / "pairs" / "batch.toml", "a", encoding="utf-8") as settings:
         settings.write(TEST)
 
@@ -135,7 +113,7 @@ def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
     """A served market with a batch on which simulated workers worked, two for the tour, and one to publish."""
     make_batches(folder, limit)
     market = folder / "market"
-    arguments = ["hits", "serve", market, "--port", 0, "--json", "-C", folder / "campaign", "--hits-each", 1]
+    arguments = ["hits", "serve", market, "--port", 0, "--json", "--hits-each", 1]
     command = [sys.executable, "-c", "from rypt.cli import main; main()", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -146,27 +124,10 @@ def busy_market(folder: Path, limit: int = 20) -> Iterator[dict[str, str]]:
             rypt("simulate", "--market", market, *known, "--workers", 4, "--spam", 0.25, "-q")
             for name in ("pairs", "ranked"):
                 rypt("hits", "publish", name, "--market", "market", "--yes", "-q", place=folder)
-            publish_external(market, links["url"])
             yield links
         finally:
             process.terminate()
             process.wait(60)
-
-
-def publish_external(market: Path, url: str) -> None:
-    """A hit whose page is on another server."""
-    from hits.market.client import connect
-
-    keys = json.loads((market / "market.json").read_text())
-    connect(url, keys["access_key"], keys["secret_key"], "local", market).client.create_hit(
-        Title="Survey elsewhere",
-        Description="On another server.",
-        Reward="0.05",
-        MaxAssignments=9,
-        Question=EXTERNAL,
-        AssignmentDurationInSeconds=1800,
-        LifetimeInSeconds=86400,
-    )
 
 
 def answer_first(page: Any) -> None:
@@ -212,9 +173,9 @@ def tour(page: Any, folder: Path, links: dict[str, str], name: str, look: Look) 
 
 
 def tour_of_work(page: Any, look: Look) -> None:
-    """Training, hits of all kinds, the page that was sent last, and a test."""
+    """Training, hits of all kinds, and a test."""
     titles = page.locator(".card h3").all_inner_texts()  # in the worker's language
-    batches = [each for each in titles if each.split()[0] not in ("Rank", "Read", "Compare", "Survey")]
+    batches = [each for each in titles if each.split()[0] not in ("Rank", "Read", "Compare")]
     begin(page, batches[0])
     look("training", page)
     answer_first(page)
@@ -224,9 +185,6 @@ def tour_of_work(page: Any, look: Look) -> None:
     look("hit", page)
     answer_first(page)
     look("sent", page)
-    page.locator(".under a").first.click()
-    page.wait_for_load_state()
-    look("change", page)
     page.goto(page.url.partition("/work")[0] + "/work")
     look("held", page)
     with page.expect_navigation():
@@ -244,25 +202,11 @@ def tour_of_work(page: Any, look: Look) -> None:
         look(kind, page)
         with page.expect_navigation():
             page.locator(".under form button").first.click()
-    tour_of_external(page, look)
-
-
-def tour_of_external(page: Any, look: Look) -> None:
-    """A hit whose page is elsewhere, which is not there to see, and what its answer leads to."""
-    home = page.url.partition("/work")[0]
-    page.goto(f"{home}/work")
-    with page.expect_navigation(wait_until="domcontentloaded"):
-        page.locator(".card", has_text="Survey").locator("button, a.button").first.click()
-    look("external", page)
-    source = urlsplit(page.locator("iframe.external").get_attribute("src"))
-    with page.expect_navigation():
-        page.evaluate(SEND, [f"{home}/mturk/externalSubmit", parse_qs(source.query)["assignmentId"][0]])
-    look("external-sent", page)
 
 
 def tour_of_dashboard(page: Any, folder: Path, look: Look) -> None:
     """The requester's pages."""
-    page.goto(rypt("hits", "dashboard", "--market", folder / "market").strip(), wait_until="commit")
+    page.goto(read_access(folder / "market").dashboard_url, wait_until="commit")
     page.wait_for_selector("table")
     look("dashboard", page)
     shown = page.url

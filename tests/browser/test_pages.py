@@ -35,4 +35,4 @@ def test_no_page_has_a_violation(chromium: Any, tmp_path: Path) -> None:
             draw_pages.tour(page, tmp_path, links, f"Ada {name}", look)
             context.close()
     assert violations == []
-    assert len(set(seen)) == 4 * 22
+    assert len(set(seen)) == 4 * 19

@@ -87,12 +87,6 @@ def test_the_examples_can_be_used():
     assert found[0].languages == ("de", "en")
 
 
-def test_a_batch_keeps_what_it_asks(tmp_path):
-    assert made_batch(tmp_path / "batch", ALL).settings.qualifications == ALL
-    made_batch(tmp_path / "free", Qualifications())
-    assert "qualifications" not in (tmp_path / "free" / "batch.toml").read_text()
-
-
 QUESTION = {"text": "?", "choices": ["a", "b"], "answer": "a"}
 
 
@@ -150,24 +144,6 @@ def test_a_test_is_found_by_its_name_and_another_one_of_the_name_is_refused():
     assert not is_type(language_type("de"), language_type("en"))
 
 
-def test_publishing_makes_each_type_once_on_any_market(tmp_path):
-    with local_market(tmp_path) as (market, store):
-        for id in ("b1", "b2"):
-            folder = tmp_path / id
-            publish(made_batch(folder, ALL, id), market)
-        kinds = {kind["QualificationTypeId"]: kind for kind in store.qualifications.types()}
-        assert len(kinds) == 3
-        now = int(time.time())
-        for hit in store.hits.all(now):
-            rules = {rule["QualificationTypeId"]: rule for rule in hit["QualificationRequirements"]}
-            assert len(rules) == 5
-            assert rules["000000000000000000L0"]["IntegerValues"] == [90]
-            assert rules["00000000000000000071"]["LocaleValues"] == [{"Country": "DE"}, {"Country": "AT"}]
-            assert kinds.keys() <= rules.keys()
-            [test] = [name for name, kind in kinds.items() if kind["Test"]]
-            assert rules[test]["IntegerValues"] == [100]
-
-
 def ask(client, path, **fields):
     csrf = re.findall(r'name="csrf" value="([\w-]{43})"', client.get("/work").text)[0]
     return client.post(path, data={"csrf": csrf, **fields})
@@ -175,10 +151,13 @@ def ask(client, path, **fields):
 
 def test_a_worker_qualifies_step_by_step(tmp_path):
     with local_market(tmp_path) as (market, _):
-        publish(made_batch(tmp_path / "batch", ALL), market)
+        for id in ("b1", "b2"):  # types are made once
+            publish(made_batch(tmp_path / id, ALL, id), market)
     app = make_app(tmp_path)
     assert (tmp_path / STORE_NAME).exists()
     store, now = app.extensions["market"].store, int(time.time())
+    assert len(store.qualifications.types()) == 3
+    assert {len(hit["QualificationRequirements"]) for hit in store.hits.all(now)} == {5}
     invited = store.people.invite("Ada", now, country="DE")
     abroad = store.people.invite("Bob", now, country="FR")
     for person in (invited, abroad):

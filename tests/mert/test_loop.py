@@ -16,7 +16,7 @@ from commands import run
 from mert.constraints import Constraints
 from mert.decoder import CommandDecoder, FunctionDecoder, ReplayDecoder
 from mert.loop import LoopPlan, Stopping, TuningProgress, run_loop
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.weights import read_weights
 from rypt.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric

@@ -102,6 +102,7 @@ def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
     )
     assert without_seconds(result.summary()) == without_seconds(theirs)
     assert result.weights["WordPenalty0"] == 0.1
+    assert "|fix:WordPenalty0|bound:LM0=-1..2|range:TM0_0=0..1,TM0_1=0..1|norm:none|" in result.signature
     result.write(tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     assert read_weights(tmp_path / "ours").values == result.weights

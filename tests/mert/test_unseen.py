@@ -2,27 +2,25 @@
 
 import numpy as np
 import pytest
-from test_optimize import START, Errors, Share, made_lists
+from made_lists import START, Errors, Share, made_lists
 
 from mert.constraints import Constraints
-from mert.optimize import Tuned, make_problem, optimize
-from mert.search.share import gains_at
-from mert.solve import SearchSettings, solve
+from mert.problem import gains, make_problem
+from mert.search import SearchSettings, optimize, solve
 from mert.unseen import descend, mean_weights, unseen_weights
-from rypt.text import RyptError
 
 
 def test_gains_are_those_of_one_exchanged_candidate():
     problem = make_problem(made_lists(segments=5), Share(), START)
-    share, here = problem.whole, problem.choice(START)
-    gains = gains_at(share, START, here.sums[None], 5)
-    before = problem.total(here.sums)
-    for segment, start in enumerate(share.offsets[:-1]):
-        for candidate in range(start, share.offsets[segment + 1]):
-            exchanged = here.chosen.copy()
+    candidates, here = problem.parts.value, problem.choose(START)
+    found = gains(candidates, START, here.sums)
+    before = problem.score(START)
+    for segment, start in enumerate(candidates.offsets[:-1]):
+        for candidate in range(start, candidates.offsets[segment + 1]):
+            exchanged = here.rows.copy()
             exchanged[segment] = candidate
-            score = problem.total(share.stats[exchanged].sum(axis=0))
-            assert gains[candidate] == pytest.approx(5 * (score - before))
+            score = problem.rate(candidates.stats[exchanged].sum(axis=0)[None])[0]
+            assert found[candidate] == pytest.approx(score - before)
 
 
 def test_weights_for_unseen_segments_do_better_there_than_the_optimum_of_few():
@@ -32,7 +30,7 @@ def test_weights_for_unseen_segments_do_better_there_than_the_optimum_of_few():
         problem = make_problem(made_lists(seed, segments=12), Share(), START)
         others = make_problem(made_lists(1000 + seed, segments=300), Share(), START)
         ends = optimize(problem, START, restarts=8, seed=seed, scattered=True)
-        weights = unseen_weights(problem, START, ends, np.random.default_rng(seed))
+        weights = unseen_weights(problem, START, [end.weights for end in ends], np.random.default_rng(seed))
         assert problem.score(weights) > problem.score(START)
         better.append(others.score(weights) - others.score(ends[0].weights))
     assert np.mean(better) > 0.01
@@ -45,22 +43,13 @@ def test_a_metric_that_is_better_when_lower_leads_to_the_same_weights():
     assert down.weights == pytest.approx(up.weights)
 
 
-def test_threads_and_seeds():
-    problem = make_problem(made_lists(2), Share(), START)
-    one, again, other = (
-        solve(problem, START, SearchSettings(restarts=6, seed=seed, threads=threads)).weights.tolist()
-        for seed, threads in ((1, 1), (1, 3), (2, 1))
-    )
-    assert one == again
-    assert one != other
-
-
 def test_a_mean_that_loses_what_the_climbs_gain_is_not_taken():
     """Two optima on opposite sides: their mean decides nothing."""
     problem = make_problem(made_lists(), Share(), START, Constraints(fixed=frozenset({"f1", "f2", "f3"})))
     best = optimize(problem, START, restarts=3, seed=1)[0]
-    opposite = Tuned(best.weights * [-1, 1, 1, 1, 1], best.score, 0)
-    weights = unseen_weights(problem, START, [best, opposite, opposite, opposite], np.random.default_rng(1))
+    opposite = best.weights * [-1, 1, 1, 1, 1]
+    ends = [best.weights, opposite, opposite, opposite]
+    weights = unseen_weights(problem, START, ends, np.random.default_rng(1))
     assert problem.score(weights) >= problem.score(START)
     assert weights.tolist() == best.weights.tolist()
 
@@ -73,9 +62,13 @@ def test_held_weights_stay_and_bounds_hold():
     assert solve(signed, start, SearchSettings(restarts=3)).weights[1] >= 0
 
 
-def test_the_mean_of_weights_that_are_not_scaled_is_the_plain_mean():
-    problem = make_problem(made_lists(3), Share(), START, Constraints(fixed=frozenset({"f1"})))
-    assert mean_weights(problem, [START, 3 * START]).tolist() == (2 * START).tolist()
+def test_the_mean_of_weights_is_that_of_their_proportions_unless_lengths_count():
+    problem = make_problem(made_lists(5), Share(), START)
+    one, two = np.array([1.0, 0.0, 1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0, 0.0])
+    assert mean_weights(problem, [one, 1000 * two]) == pytest.approx(mean_weights(problem, [one, two]))
+    assert mean_weights(problem, [one, np.zeros(5)]) == pytest.approx([0.5, 0, 0.5, 0, 0])
+    held = make_problem(made_lists(3), Share(), START, Constraints(fixed=frozenset({"f1"})))
+    assert mean_weights(held, [START, 3 * START]).tolist() == (2 * START).tolist()
 
 
 def test_descent_ends_at_a_minimum_of_a_curved_valley():
@@ -87,11 +80,6 @@ def test_descent_ends_at_a_minimum_of_a_curved_valley():
 
     assert descend(loss, np.array([-1.0, 1.0])) == pytest.approx([1, 1], abs=0.05)
     assert descend(lambda p: (0.0, np.zeros(1)), np.array([4.0])).tolist() == [4.0]
-
-
-def test_an_unknown_aim_is_refused():
-    with pytest.raises(RyptError, match="aim must be one of unseen, list, got 'dev'"):
-        SearchSettings(aim="dev")
 
 
 def test_where_nothing_gains_the_start_is_kept():

@@ -5,7 +5,7 @@ import random
 import sys
 from pathlib import Path
 
-from mert.solve import SearchSettings
+from mert.search import SearchSettings
 from mert.zmert.program import read_zmert
 
 SEGMENTS, POOL, SIZE = 8, 120, 4

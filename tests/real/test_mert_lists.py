@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mert.lists.arrays import read_lists
-from mert.optimize import make_problem, optimize
+from mert.lists import read_lists
+from mert.problem import make_problem
+from mert.search import optimize
 from rypt.metrics.bleu import Bleu
 from rypt.texts.references import read_references
 
@@ -31,7 +32,7 @@ def test_final_bleu_is_at_least_that_of_moses(
     assert problem.score(start) == pytest.approx(before, abs=0.006)
     best = optimize(problem, start, restarts=20, seed=2, threads=2)[0]
     assert best.score >= after
-    texts = [lists.candidates.text(int(i)) for i in lists.best(best.weights)]
+    texts = [lists.candidates[int(i)].text for i in lists.best(best.weights)]
     references = [
         [document[int(segment)] for segment in lists.segments] for document in metric.references.documents
     ]
@@ -45,6 +46,6 @@ def test_old_labels_and_tight_bars_are_the_same_list(real_data: Callable[[str], 
     assert old.names == new.names
     assert len(new.names) == 15
     assert (old.features == new.features).all()
-    assert [old.candidates.text(i) for i in range(0, 10_000, 97)] == [
-        new.candidates.text(i) for i in range(0, 10_000, 97)
+    assert [old.candidates[i].text for i in range(0, 10_000, 97)] == [
+        new.candidates[i].text for i in range(0, 10_000, 97)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from mert.moses.files import FEATURES, read_blocks
 from mert.moses.scripts import write_scripts
 from rypt.texts.references import read_references
@@ -45,7 +45,7 @@ def test_extractor_and_mert_reach_at_least_the_bleu_of_moses(
     assert score >= MOSES
     lists, references = read_lists([data / "nbest.gz"]), read_references([data / "ref.0"])
     weights = [float(word) for word in found[1].split()]
-    texts = [lists.candidates.text(i) for i in lists.best(weights)]
+    texts = [lists.candidates[i].text for i in lists.best(weights)]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, references.documents)
     assert score == pytest.approx(theirs.score / 100, abs=1e-5)
     new, old = (

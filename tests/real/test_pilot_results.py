@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
-from hits.results.aggregate import aggregated
+from hits.results.aggregate import aggregate
 from hits.results.answers import Results
 from hits.results.csv_file import export_results, import_results, write_rows
 from hits.results.numbers import campaign_numbers
@@ -110,7 +110,7 @@ def test_the_agreement_of_two_votes_is_what_the_data_says_of_itself(results: Res
 
 def test_dawid_and_skene_see_through_them_and_the_majority_does_not(results: Results) -> None:
     def labels(method: str) -> dict[object, object]:
-        return {(k.segment, k.span, k.phrase): k.label for k in aggregated(results.db, method)}
+        return {(k.segment, k.span, k.phrase): k.label for k in aggregate(results.db, method).labels}
 
     weighed, voted = labels("dawid-skene"), labels("majority")
     for worker in CARELESS:

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mert.lists.arrays import read_lists
-from mert.optimize import make_problem
-from mert.solve import SearchSettings, solve
+from mert.lists import read_lists
+from mert.problem import make_problem
+from mert.search import SearchSettings, solve
 from rypt.metrics.bleu import Bleu
 from rypt.texts.references import read_references
 

@@ -16,7 +16,7 @@ from hits.market.folder import came_from
 from hits.records import SUBMITTED, Assignment, Kind, Progress, parse_annotation
 from hits.results.content import Content, Reply, read_content, replies
 from hits.results.quality import reports
-from hits.results.verdicts import Limits, Verdict, WorkerReport
+from hits.results.verdicts import Verdict, WorkerReport
 from hits.server.batches import read_copy
 from hits.server.store import Store
 from hits.server.store.records import Record, Worker
@@ -153,7 +153,6 @@ def _worker_rows(
             if control.answer
         ],
         excluded,
-        Limits(),
     )
     by_worker = {report.worker: report for report in found}
     earned: dict[str, Decimal] = {}

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from hits.kinds import parse_ranking_control
 from hits.records import MAX_ALTERNATIVES, MAX_RANKED, Assignment, Kind
 from hits.results.content import Content
-from hits.results.verdicts import Limits
+from hits.results.verdicts import SECONDS_LOOK
 from hits.server.question import cleaner
 
 
@@ -37,7 +37,7 @@ def answered_page(assignment: Assignment, content: Content) -> AnsweredPage:
     columns, fields = assignment.columns, assignment.fields
     parts = tuple(PARTS[content.kind](columns, fields, content))
     pace = None if assignment.seconds is None else assignment.seconds / max(content.size, 1)
-    fast = pace is not None and pace < Limits().seconds_look
+    fast = pace is not None and pace < SECONDS_LOOK
     return AnsweredPage(_html(columns.get("source", "")), parts, fields.get("comment", ""), fast)
 
 

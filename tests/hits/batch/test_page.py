@@ -11,7 +11,6 @@ from hits.batch.page import (
     check_template,
     fill,
     item_question,
-    placeholders,
     question_xml,
     without_long_pages,
     without_market_parts,
@@ -43,24 +42,10 @@ def label_item(texts: list[str], slots: int = 10) -> Item:
     return Item("7-3-5-1", columns)
 
 
-def test_only_braced_names_are_columns() -> None:
-    template = "$x $$ $(y) ${a} ${ b } ${} ${Input.c} jQuery('$') `${a}`"
-    assert placeholders(template) == ["a", "Input.c"]
-    assert fill(template, {"a": "1", "Input.c": "2"}) == "$x $$ $(y) 1 ${ b } ${} 2 jQuery('$') `1`"
-
-
 @given(st.text(), st.text())
 def test_what_a_column_brings_is_not_looked_at_again(first: str, second: str) -> None:
     columns = {"a": first + "${b}" + second, "b": "secret"}
     assert fill("<${a}|${b}>", columns) == f"<{first}${{b}}{second}|secret>"
-
-
-def test_a_missing_column_is_named() -> None:
-    with pytest.raises(FormatError, match=r"\$\{b\}"):
-        fill("${a} ${b}", {"a": "1"})
-    with pytest.raises(FormatError, match=r"\$\{b\}, and batch.csv"):
-        check_template("<form>${a} ${b}</form>", ["a"])
-    check_template("<form>${a}</form>", ["a"])
 
 
 @pytest.mark.parametrize("template", ["<p>", "<form></form><form ></form>"])
@@ -79,13 +64,6 @@ def test_the_question_holds_exactly_the_page(page: str) -> None:
     assert [child.tag for child in root] == [f"{space}HTMLContent", f"{space}FrameHeight"]
     assert (root[0].text or "") == page
     assert root[1].text == "600"
-
-
-@given(st.text(st.characters()))
-def test_a_page_with_what_xml_cannot_hold_still_becomes_a_question(page: str) -> None:
-    found = ET.fromstring(question_xml(page).encode())[0].text or ""
-    assert len(found) == len(page.replace("\r\n", "\n"))
-    assert found == page or "\ufffd" in found or "\r" in page
 
 
 def test_market_parts_are_taken_out() -> None:

@@ -110,5 +110,5 @@ def test_aggregated_labels_score_and_tune(capsys, campaign, tmp_path):
     code, _, err = run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "majority.db")
     assert (code, "expected a new file" in err) == (1, True)
     assert run(capsys, "hits", "aggregate", campaign, "--format", "db")[0] == 2
-    assert run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "x.txt")[0] == 2
+    assert run(capsys, "hits", "aggregate", campaign, "-o", tmp_path / "x.txt")[0] == 1
     assert run(capsys, "score", campaign, "--database", tmp_path / "nothing.db")[0] == 1

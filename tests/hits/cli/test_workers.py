@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from commands import run
+from local_market import work
+from loop_world import served
 
 from hits.market.folder import change_access, open_access
 from hits.records import Assignment
@@ -129,3 +131,35 @@ def test_pay_and_rejected_work(capsys, campaign):
     assert "1 of 3 assignments rejected" in lines["Ada"]
     add(6, "Eli", "Approved")
     assert "  rejected  " not in run(capsys, "hits", "workers", "-C", campaign)[1]
+
+
+def test_blocked_paid_and_on_the_payment_sheet(capsys, campaign, tmp_path):
+    """On a market: a block and its end, a bonus that is paid once, and the sheet of what is owed."""
+    with served(tmp_path / "market"), Store(tmp_path / "market" / "market.db") as store:
+        batch = tmp_path / "batch"
+        at = ["--market", tmp_path / "market"]
+        run(capsys, "hits", "make", campaign, "-o", batch, "--limit", 3, "-q")
+        run(capsys, "hits", "publish", batch, *at, "--yes", "-q")
+        worker, done = work(store, "Ada", lambda hit: {"label_1": "YES"})
+        command = ["hits", "workers", "-C", campaign, *at, "-q"]
+        run(capsys, "hits", "collect", batch, "-C", campaign, *at, "-q")
+        sheet = run(capsys, *command, "--csv", "-")[1].splitlines()
+        assert sheet[0] == "name,pages,hours,pay"
+        assert f"Ada,{done},{9 * done / 3600:.2f}," in [line[: len(f"Ada,{done},0.00,")] for line in sheet]
+        for _ in range(2):
+            code, _, err = run(capsys, *command, "--bonus", "Ada=0.50", "--reason", "thanks", "--yes")
+            assert code == 0, err
+        run(capsys, "hits", "collect", batch, "-C", campaign, *at, "-q")
+        rows = json.loads(run(capsys, *command, "--json")[1])
+        before = float(next(line for line in sheet if line.startswith("Ada")).split(",")[3])
+        assert [float(row["pay"]) for row in rows if row["name"] == "Ada"] == [pytest.approx(before + 0.5)]
+        for option, blocked in (("--block", True), ("--unblock", False)):
+            assert run(capsys, *command, option, "Ada")[0] == 0
+            assert (worker in {block["WorkerId"] for block in store.people.blocks()}) == blocked
+        for bonus, message in (
+            ("Ada=much", "an amount of dollars"),
+            ("Bob=1", "collected work"),
+            ("x", "such as 20%"),
+        ):
+            code, _, err = run(capsys, *command, "--bonus", bonus, "--yes")
+            assert (code, message in err) == (2, True)

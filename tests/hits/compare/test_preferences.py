@@ -168,16 +168,6 @@ def test_the_last_answer_of_a_worker_to_a_question_counts(asked):
     assert asked.read().stale == 1
 
 
-def test_simulated_workers_are_counted(asked):
-    asked.answer(item("7"), "A", "ASIMULATED1")
-    asked.answer(item("7"), "A", "A1")
-    asked.answer(item("7", ("old", "theirs")), "A", "ASIMULATED2")
-    found = asked.read()
-    assert found.simulated == found.as_dict()["simulated"] == 1
-    assert found.simulated_note == "SIMULATED: 1 of 2 preferences were given by no person"
-    assert Preferences("a", "b", {"1": (1, 0, 0)}).simulated_note == ""
-
-
 def test_the_difference_is_that_of_the_shares_where_segments_have_few_and_many_judgments():
     votes = {str(n): (4, 1, 0) if n % 2 else (0, 1, 0) for n in range(60)}
     found = Preferences("a", "b", votes)
@@ -189,11 +179,3 @@ def test_the_difference_is_that_of_the_shares_where_segments_have_few_and_many_j
     rows = np.array(list(votes.values()))[rng.integers(0, 60, (9_000, 60))].sum(axis=1)
     expected = np.quantile((rows[:, 0] - rows[:, 1]) / rows.sum(axis=1), [0.025, 0.975])
     assert (low, high) == pytest.approx(tuple(expected), abs=0.02)
-
-
-def test_without_judgments_there_is_nothing_to_say():
-    nothing = Preferences("rypt", "bleu", {})
-    assert nothing.judgments == (0, 0, 0)
-    assert nothing.aggregates == {}
-    assert (nothing.p_judgments, nothing.p_segments) == (1.0, 1.0)
-    assert nothing.as_dict()["net"] is None

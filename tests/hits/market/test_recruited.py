@@ -103,7 +103,7 @@ def test_a_submission_follows_once_all_work_of_the_person_is_decided(recruits: R
         assert recruits.posts("/transition/") == 2
 
 
-def test_who_did_anything_well_is_paid_and_who_is_not_decided_on_waits(recruits: Recruits) -> None:
+def test_anything_done_well_is_paid_and_undecided_work_waits(recruits: Recruits) -> None:
     first, second, third = recruits.assignments("p1")
     market = recruits.market()
     market.reject(first, LONG)
@@ -195,13 +195,7 @@ def test_who_is_approved_and_not_paid_is_named(recruits: Recruits) -> None:
     recruits.service.submissions[recruits.submissions["p2"]]["status"] = (
         "AWAITING REVIEW"  # the code was sent
     )
+    later = recruits.service.submit("s", "p2")  # of several, the one to review counts
+    recruits.service.submissions[later]["status"] = "RETURNED"
     assert recruits.decide(p2="").unsettled == ()
     assert recruits.status("p2") == "APPROVED"
-
-
-def test_of_several_submissions_of_a_person_the_one_to_review_counts(recruits: Recruits) -> None:
-    first = recruits.submissions["p1"]
-    later = recruits.service.submit("s", "p1")
-    recruits.service.submissions[later]["status"] = "RETURNED"
-    recruits.decide(p1="")
-    assert recruits.service.submissions[first]["status"] == "APPROVED"

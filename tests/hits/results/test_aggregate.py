@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.results.aggregate import Consensus, aggregate, aggregated, dawid_skene, write_aggregated
+from hits.results.aggregate import Consensus, aggregate, dawid_skene
 from rypt.campaign.folder import Campaign
 from rypt.database.exchange import import_file
 from rypt.database.judgments import JudgmentDatabase
@@ -93,12 +93,12 @@ def test_the_majority_is_what_scoring_takes() -> None:
     db = database(
         ("a", "x", "Y"), ("a", "y", "Y"), ("a", "z", "N"), ("b", "x", "Y"), ("b", "y", "N"), ("c", "x", "?")
     )
-    found = {key.phrase: key for key in aggregated(db)}
+    found = {key.phrase: key for key in aggregate(db).labels}
     assert {p: key.label for p, key in found.items()} == {p: db.label("7", SPAN, p) for p in "abc"}
-    assert (found["a"].probability, found["a"].judgments) == (pytest.approx(2 / 3), 3)
+    assert (found["a"].posterior["YES"], found["a"].judgments) == (pytest.approx(2 / 3), 3)
     assert found["b"].posterior == {"YES": 0.5, "NO": 0.5, "NOT_SURE": 0.0}
     with pytest.raises(RyptError, match="expected method as one of majority, dawid-skene"):
-        aggregated(db, "mean")
+        aggregate(db, "mean")
 
 
 @pytest.mark.parametrize("method", ["majority", "dawid-skene"])
@@ -106,7 +106,7 @@ def test_excluded_workers_do_not_count(method: str) -> None:
     db = database(("a", "x", "Y"), ("a", "y", "N"), ("a", "z", "N"), ("b", "y", "N"))
     db.exclude("y", "spam")
     db.exclude("z", "spam")
-    (key,) = aggregated(db, method)
+    (key,) = aggregate(db, method).labels
     assert (key.phrase, key.label, key.judgments) == ("a", Label.YES, 1)
 
 
@@ -119,10 +119,10 @@ def test_files_can_be_imported_again(tmp_path: Path) -> None:
     fresh = database()
     assert import_file(fresh, tmp_path / "labels.jsonl").added == 2
     assert fresh.label("7", SPAN, "a") == Label.YES
-    stream = io.StringIO()
-    write_aggregated(aggregated(db), stream, "csv", "majority")
-    assert [row["label"] for row in csv.DictReader(io.StringIO(stream.getvalue()))] == ["YES", "NOT_SURE"]
-    assert "severity" not in stream.getvalue()
+    aggregate(db).write(tmp_path / "labels.csv")
+    text = (tmp_path / "labels.csv").read_text(encoding="utf-8")
+    assert [row["label"] for row in csv.DictReader(io.StringIO(text))] == ["YES", "NOT_SURE"]
+    assert "severity" not in text
     with pytest.raises(InputError, match=r"expected a \.jsonl, \.csv or \.db file"):
         aggregate(db).write(tmp_path / "labels.txt")
 
@@ -144,8 +144,8 @@ def test_a_majority_database_scores_the_same(demo_campaign: Path, tmp_path: Path
 def test_a_spammer_says_nothing_and_posteriors_are_the_weights(tmp_path: Path) -> None:
     answers = [(f"p{i}", w, "Y" if i % 2 else "N") for i in range(30) for w in ("x", "y")]
     db = database(*answers, *[(f"p{i}", "spam", "Y") for i in range(30)], ("q", "x", "N"), ("q", "spam", "Y"))
-    assert {k.phrase: k.label for k in aggregated(db)}["q"] == Label.NOT_SURE
-    found = {k.phrase: k for k in aggregated(db, "dawid-skene")}
+    assert {k.phrase: k.label for k in aggregate(db).labels}["q"] == Label.NOT_SURE
+    found = {k.phrase: k for k in aggregate(db, "dawid-skene").labels}
     assert found["q"].label == Label.NO
     aggregate(db, "dawid-skene").write(tmp_path / "ds.db")
     with JudgmentDatabase(tmp_path / "ds.db", readonly=True) as made:
@@ -158,7 +158,7 @@ def test_a_worker_who_shares_no_question_is_believed() -> None:
     """Others say NO to most; whoever was alone on a page and said YES is not overruled by that."""
     together = [(f"p{i}", w, "Y" if i % 5 == 0 else "N") for i in range(60) for w in ("x", "y")]
     alone = [(f"q{i}", "z", "Y" if i % 4 else "N") for i in range(16)]
-    found = {k.phrase: k.label for k in aggregated(database(*together, *alone), "dawid-skene")}
+    found = {k.phrase: k.label for k in aggregate(database(*together, *alone), "dawid-skene").labels}
     assert [found[f"q{i}"] for i in range(16)] == [Label.YES if i % 4 else Label.NO for i in range(16)]
 
 
@@ -178,5 +178,5 @@ def test_the_severity_is_the_mean_of_those_who_said_no(tmp_path: Path, method: s
         assert [row["severity"] for row in csv.DictReader(stream)] == ["3.666667", "", ""]
     found.write(tmp_path / "labels.db")
     with JudgmentDatabase(tmp_path / "labels.db") as made:
-        again = {key.phrase: (key.label, key.severity) for key in aggregated(made)}
+        again = {key.phrase: (key.label, key.severity) for key in aggregate(made).labels}
     assert again == {key.phrase: (key.label, pytest.approx(key.severity)) for key in found.labels}

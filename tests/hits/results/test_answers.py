@@ -1,7 +1,5 @@
 """Answers in the database: what they become, each once, the last of a worker counting, nothing half written."""
 
-import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -145,12 +143,6 @@ def test_systems_with_the_text_of_a_slot_share_its_rank_and_nobody_was_asked() -
     }
 
 
-def test_of_two_labels_on_one_key_in_a_page_the_last_counts() -> None:
-    db = database()
-    assert Results(db).add([assignment(item={**LABEL_ITEM, "phrase_2": "THE patient"})]).judgments == 1
-    assert db.votes() == [votes("the patient", 0, 1, 0)]
-
-
 @pytest.mark.parametrize(
     ("item", "fields", "message"),
     [
@@ -178,13 +170,6 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_stored(
     with pytest.raises(FormatError, match=message):
         results.add([assignment(1), assignment(2, fields, item)])
     assert contents(db) == before
-
-
-@pytest.mark.parametrize("name", ["hit", "id", "worker", "status"])
-@pytest.mark.parametrize("text", ["", "=cmd", "a b", "x\n", "A" * 129])
-def test_ids_are_plain_and_a_status_is_known(name: str, text: str) -> None:
-    with pytest.raises(FormatError, match="expected a"):
-        read_content(assignment(**{name: text}))
 
 
 # Each once
@@ -293,16 +278,6 @@ def test_rejected_work_stays_and_does_not_count_until_it_is_approved() -> None:
     assert [a.facts["RequesterFeedback"] for a in results.assignments()] == ["random answers"] * 2
 
 
-def test_work_that_arrives_rejected_does_not_count_and_does_not_replace() -> None:
-    db = database()
-    results = Results(db)
-    other = {"label_1": "NO", "label_2": "YES", "label_3": "NO"}
-    results.add([assignment(1), assignment(2, other, status=REJECTED)])
-    assert db.votes() == [votes("the patient", 1, 0, 0), votes("the patients", 0, 1, 0)]
-    results.add([assignment(2, other, status=APPROVED)])
-    assert db.votes() == [votes("the patient", 0, 1, 0), votes("the patients", 1, 0, 0)]
-
-
 def test_excluded_workers_do_not_count_and_come_back(tmp_path: Path) -> None:
     db = database(tmp_path / "j.db")
     results = Results(db)
@@ -355,19 +330,3 @@ def test_two_processes_may_make_the_tables_at_once(tmp_path: Path) -> None:
     with database(tmp_path / "j.db") as first, JudgmentDatabase(tmp_path / "j.db") as second:
         Results(first).add([assignment(1)])
         assert Results(second).add([assignment(1)]).already == 1
-
-
-def test_time_comes_from_the_market_where_accepting_is_not_known() -> None:
-    one = assignment(facts={"WorkTimeInSeconds": "17"})
-    assert one.seconds == 30
-    assert replace(one, accepted=None).seconds == 17
-    assert replace(one, accepted=10**9, facts={}).seconds is None
-    assert replace(one, worker="ASIMULATED1").seconds is None
-
-
-def test_the_history_cannot_lose_its_assignment(tmp_path: Path) -> None:
-    db = database(tmp_path / "j.db")
-    Results(db).add([assignment(1)])
-    with pytest.raises(sqlite3.IntegrityError):
-        db.db.execute("DELETE FROM assignments")
-    assert json.loads(db.rows("SELECT fields FROM assignments")[0][0])["label_1"] == "YES"

@@ -10,7 +10,7 @@ from answered import assignment
 
 from hits.records import REJECTED, Bonus, Kind
 from hits.results.answers import Results
-from hits.results.numbers import campaign_numbers, comparison_agreement, label_agreement, seconds_seen, spent
+from hits.results.numbers import campaign_numbers, label_agreement, seconds_seen, spent
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
 
@@ -76,19 +76,6 @@ def test_the_numbers_of_the_paper() -> None:
     assert numbers.cost_per_label == Decimal("0.27") / 7
     assert float(numbers.wage or 0) == pytest.approx(11.0)
     assert (numbers.waiting, numbers.approved, numbers.rejected) == (3, 0, 0)
-
-
-def test_the_local_market_takes_no_fees() -> None:
-    assert campaign_numbers(filled(("H1", "A1", "YN?N", 36), market="local")).fees == 0
-    assert campaign_numbers(filled(("H1", "A1", "YN?N", 36), market="mturk")).fees == Decimal("0.01")
-    assert campaign_numbers(filled(("H1", "A1", "YN?N", 36), market="")).fees == 0  # a hit of a batch of ours
-
-
-def test_bonuses_are_what_the_market_says_last() -> None:
-    results = filled(("H1", "A1", "YN?N", 36), market="local")
-    for paid in (["0.10"], ["0.10", "0.05"]):
-        results.add_bonuses([Bonus(id, "A1", Decimal(a), "thanks") for a in paid for id in ("X0", "unknown")])
-    assert campaign_numbers(results).bonuses == Decimal("0.15")
 
 
 def test_labels_do_not_pay_for_comparisons_and_times_are_of_each_kind() -> None:
@@ -163,14 +150,3 @@ def test_agreement_is_of_people_and_of_the_batch() -> None:
     assert label_agreement(results, "b2").answers == 0
     results.db.exclude("A2", "-")
     assert label_agreement(results, "b1").answers == 3
-
-
-def test_agreement_of_comparisons_is_about_systems_not_sides() -> None:
-    results = database()
-    turned = {"segment": "7", "system_a": "y", "system_b": "x"}
-    compare(results, 1, "A1", {"choice": "A"}, COMPARISON)
-    compare(results, 2, "A2", {"choice": "B"}, turned)
-    compare(results, 3, "A1", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
-    compare(results, 4, "A2", {"choice": "EQUAL"}, {**COMPARISON, "system_b": "z"})
-    found = comparison_agreement(results)
-    assert (found.questions, found.answers, found.alpha) == (2, 4, 1.0)

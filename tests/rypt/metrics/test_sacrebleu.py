@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from mert.lists.arrays import read_lists
+from mert.lists import read_lists
 from rypt.metrics.bleu import Bleu
 from rypt.metrics.chrf import ChrF
 from rypt.metrics.metric import Resources, read_metric
