@@ -130,6 +130,5 @@ def _ranges(
         return ranges_by_sign_tests(wins, chosen.level), f"sign-test-{chosen.level:g}"
     ranges = bootstrap(model, comparisons, rng, chosen)
     parts = [ranges.source, len(ranges.samples if ranges.samples is not None else ())]
-    parts += [] if chosen.trim is None else ["trim", chosen.trim]
     parts += [part for part in (chosen.unit, chosen.shape) if part not in ("comparison", "ends")]
     return ranges, "-".join(map(str, parts))

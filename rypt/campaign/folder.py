@@ -8,7 +8,7 @@ Paths in ``rypt.toml`` are relative to the folder; `rypt.campaign.create` makes 
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -77,20 +77,17 @@ class Campaign:
         """The candidates of all lists in order, each text with its alignment once per segment."""
         return distinct(candidates for _, candidates in self.lists())
 
+    def lists(self) -> list[tuple[str, list[Candidate]]]:
+        """Each list's file, as the settings name it, and its candidates."""
+        return self._lists
+
     @cached_property
     def _lists(self) -> list[tuple[str, list[Candidate]]]:
-        return self._read_lists(None)
-
-    def lists(self, segment: str | None = None) -> list[tuple[str, list[Candidate]]]:
-        """Each list's file, as the settings name it, and its candidates, of all segments or of one."""
-        return self._lists if segment is None else self._read_lists({segment})
-
-    def _read_lists(self, only: Collection[str] | None) -> list[tuple[str, list[Candidate]]]:
         aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(aligned) != len(self.files.nbest):
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
         return [
-            (name, self.read_candidates(self.path(name), self.path(links) if links else None, only=only))
+            (name, self.read_candidates(self.path(name), self.path(links) if links else None))
             for name, links in zip(self.files.nbest, aligned, strict=True)
         ]
 
@@ -106,14 +103,10 @@ class Campaign:
         paths = [self.path(name) for name in self.files.nbest]
         return dict(zip(list_names(paths), paths, strict=True))
 
-    def read_candidates(
-        self, path: PathLike, alignments: PathLike | None = None, *, only: Collection[str] | None = None
-    ) -> list[Candidate]:
-        """Read candidates of this campaign's segments, or ``only`` some of them, from any list."""
+    def read_candidates(self, path: PathLike, alignments: PathLike | None = None) -> list[Candidate]:
+        """Read candidates of this campaign's segments from any list."""
         segments = {segment.id: segment for segment in self.segments}
-        return read_candidates(
-            path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch, only=only
-        )
+        return read_candidates(path, segments, alignments=alignments, lexicon=self.lexicon, watch=self.watch)
 
     @cached_property
     def lexicon(self) -> Lexicon:

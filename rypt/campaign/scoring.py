@@ -20,7 +20,6 @@ from rypt.options import MODELS, TIES, UNKNOWN_AS, Options, check_option
 from rypt.records import Candidate
 from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.learning import scorer_from_database
-from rypt.scoring.models import Percolation
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.scoring.scorer import Scorer, best_picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
@@ -75,24 +74,16 @@ BEST = "best"
 PREPARED_LISTS = "prepared/lists/"  # where `rypt init` writes lists that it cut into tokens
 
 
-def campaign_scorer(
-    campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES, segment: str | None = None
-) -> Scorer:
-    """The scorer of a campaign's judgments, for all candidates or those of a ``segment``."""
+def campaign_scorer(campaign: Campaign, choices: ScoringChoices = DEFAULT_CHOICES) -> Scorer:
+    """The scorer of a campaign's judgments."""
     settings = campaign.scoring
     model = choices.model or settings.model
     if choices.unknown and model != "percolation":
         raise OptionError(f"unknown is an option of the model percolation, and the model is {model}")
     unknown, ties = choices.unknown or settings.unknown, choices.ties or settings.ties
     with campaign.database(choices.database) as db:
-        if segment is not None and model == "percolation":
-            tree = {segment: campaign.trees[segment]}
-            scorer = Scorer(tree, db.votes(segment), case=db.case, model=Percolation(unknown, ties))
-        else:
-            candidates = campaign.candidates if model == "table" else ()
-            scorer = scorer_from_database(
-                campaign.trees, db, candidates, model=model, unknown=unknown, ties=ties
-            )
+        candidates = campaign.candidates if model == "table" else ()
+        scorer = scorer_from_database(campaign.trees, db, candidates, model=model, unknown=unknown, ties=ties)
     scorer.segmenter = campaign.settings.languages.segmenter
     return scorer
 
@@ -160,10 +151,11 @@ def explain_candidate(
     if segment not in campaign.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    lists = dict(zip(list_names(campaign.files.nbest), campaign.lists(segment), strict=True))
-    candidates = distinct(listed for _, listed in lists.values())
+    files = [(file, [c for c in listed if c.segment == segment]) for file, listed in campaign.lists()]
+    lists = dict(zip(list_names(campaign.files.nbest), files, strict=True))
+    candidates = distinct(listed for _, listed in files)
     number = None if candidate == BEST else _number(segment, candidate, lists, candidates)
-    scorer = campaign_scorer(campaign, choices, segment)
+    scorer = campaign_scorer(campaign, choices)
     if number is None:
         scores = scorer.score(scorer.stats(candidates))
         number = best_picks(scores, candidates)[segment].index

@@ -1,6 +1,7 @@
 """``rypt import``: judgments, ratings of evaluation campaigns, and results of hits."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
@@ -12,7 +13,7 @@ import click
 from rypt.cli.database import database_file, open_database
 from rypt.console import FILE, JSON, QUIET, progress, talk, watcher
 from rypt.options import CASES
-from rypt.ratings.rating import LEVELS
+from rypt.ratings.rating import LEVELS, RANKS
 from rypt.text import RyptError, plural, read_lines
 
 FORMATS = ("judgments", "mqm", "esa", "results")
@@ -129,12 +130,13 @@ def file_format(file: str) -> str:
         if '"esa_spans"' in first or '"tgt_text"' in first:
             return "esa"
         return "results" if '"assignment"' in first else "judgments"
-    cells = [cell.strip('"').lower() for cell in first.replace("\t", ",").split(",")]
+    cells = [cell.strip('"').lower() for cell in re.split("\t" if "\t" in first else ",", first)]
     if "label" in cells or "text" in cells:
         return "judgments"
     if {"hitid", "workerid"} <= set(cells):
         return "results"
-    if "\t" in first and ({"system", "rater"} <= set(cells) or first.count("\t") >= 8):
+    of_mqm = {"system", "rater", "source", "target", "severity"} <= set(cells)
+    if of_mqm or (len(cells) > 8 and cells[8] in RANKS):
         return "mqm"
     kinds = {"tgt", "chk", "ref", "bad", "itemtype"}
     return "esa" if kinds & set(cells[3:5]) or "itemtype" in cells else "judgments"

@@ -22,7 +22,6 @@ Numbered = Iterator[tuple[int, Candidate]]
 Reader = Callable[[PathLike, NumberedLines, Sequence[str] | None], Numbered]
 
 BLANKS = " \t\r"
-_JSON = re.compile(r'\{|\[\s*(?:[\[{"]|$)')
 _FAIRSEQ = re.compile(r"([A-Z])-([0-9]+)\t(.*)")
 _LINK = re.compile(r"[0-9]+-[0-9]+(?![^ \t])")
 _PAIR = re.compile(r"[0-9]+(-[0-9]+)?=[0-9]+(-[0-9]+)?(?![^ \t])")
@@ -32,7 +31,7 @@ def reader_of(line: str) -> Reader | None:
     """The reader for a file with this first line; None for plain output, and for a log before a list."""
     if _FAIRSEQ.fullmatch(line):
         return read_fairseq
-    if _JSON.match(line):
+    if line.startswith("{"):
         return read_json
     return read_bars if "|||" in line else None
 
@@ -170,45 +169,35 @@ def _same_features(
     return features
 
 
-TEXTS = ["candidate", "hypothesis", "translation", "translation_text", "mt", "hyp", "prediction", "output"]
-TEXTS += ["generated_text", "text"]
-LISTS = ("candidates", "hypotheses", "translations", "predictions", "outputs", "nbest")
-IDS = ("id", "segment", "segment_id", "seg_id", "index")
-SOURCES = ("source", "src")
+TEXTS = ("candidate", "hypothesis", "translation", "mt", "text")
+LISTS = ("candidates", "hypotheses", "translations")
+IDS = ("id", "segment")
 RAW = "raw"  # the text before it was cut into tokens, in lists that `rypt init` made
-_FIELDS = {*TEXTS, *LISTS, *IDS, *SOURCES, "alignment", "features", "score", "scores"}
+_FIELDS = {*TEXTS, *LISTS, *IDS, "alignment", "features", "score", "scores"}
 _ONE_BY_ONE = "give each line an id, the number of its segment from 0"
 
 
 def read_json(path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None) -> Numbered:
-    """Read JSONL, or one JSON list over the whole file, as scripts around neural systems write them.
+    """Read JSONL, as scripts around neural systems write it.
 
     A candidate a line: ``{"id", "candidate", "alignment", "features", "score"}``; all but the candidate may be left out.
-    A segment a line: ``{"id", "candidates": [...], "scores": [...]}``, or the list of candidates alone. A candidate is a
-    text, a list of tokens (pieces of words are joined), or an object. Names that other programs use are understood
-    (`TEXTS`, `LISTS`, `IDS`). Other fields that hold a number are columns of the list (``column(comet)``).
-
-    Where no line has an id, lines are the segments in their order; lines with one candidate and the text of its source
-    belong together as long as the source stays the same.
+    A segment a line: ``{"id", "candidates": [...], "scores": [...]}``, where a candidate is a text, a list of tokens
+    (pieces of words are joined), or an object. Other fields that hold a number are columns of the list
+    (``column(comet)``). Where no line has an id, lines are the segments in their order.
     """
-    number: int | None = None
-    with_ids: bool | None = None
-    count = 0
-    source: Any = None
-    for number, record in _json_records(path, lines):
+    number, count, with_ids = 1, 0, None
+    for number, line in lines:
+        if not line.strip():
+            continue
+        count += 1
         try:
-            items = _items(record)
-            fields = record if isinstance(record, dict) else {}
-            name = next((name for name in IDS if name in fields), None)
+            record = json_object(line)
+            name = next((name for name in IDS if name in record), None)
             if with_ids not in (None, name is not None):
                 raise FormatError("expected an id on every line or on none")
             with_ids = name is not None
-            if name is None:
-                before, source = source, _source(fields)
-                if source is None or source != before:
-                    count += 1
-            segment = _segment_at(count, order) if name is None else _segment(fields[name])
-            candidates = [_json_candidate(segment, item) for item in items]
+            segment = _segment_at(count, order) if name is None else _segment(record[name])
+            candidates = [_json_candidate(segment, item) for item in _items(record)]
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
         yield from ((number, candidate) for candidate in candidates)
@@ -216,11 +205,15 @@ def read_json(path: PathLike, lines: NumberedLines, order: Sequence[str] | None 
         raise InputError(path, number, f"expected {len(order)} segments, found {count}: {_ONE_BY_ONE}")
 
 
-def _source(fields: Mapping[str, Any]) -> Any:
-    """The text of the source beside a single candidate."""
-    if not fields.keys().isdisjoint(LISTS):
-        return None
-    return next((fields[name] for name in SOURCES if name in fields), None)
+def json_object(line: str) -> Mapping[str, Any]:
+    """The object that a line of JSONL holds."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"expected JSON with id and candidate: {error}") from None
+    if not isinstance(record, dict):
+        raise FormatError(f"expected a JSON object with id and candidate, found {_short(record)}")
+    return record
 
 
 def _segment_at(count: int, order: Sequence[str] | None) -> str:
@@ -238,46 +231,10 @@ def _segment(value: Any) -> str:
     return segment
 
 
-def _json_records(path: PathLike, lines: NumberedLines) -> Iterator[tuple[int, Any]]:
-    """The values of all lines; of one list over the whole file its items."""
-    rows = ((number, line) for number, line in lines if line.strip())
-    number, line = next(rows, (1, "[]"))
-    second = next(rows, None)
-    try:
-        if line.lstrip().startswith("[") and (second is None or not _is_json(line)):
-            parts = [line, *(second[1:] if second else ()), *(line for _, line in rows)]
-            yield from ((number, item) for item in json.loads("\n".join(parts)))
-            return
-        yield number, json.loads(line)
-        for number, line in [second] if second else []:
-            yield number, json.loads(line)
-        for number, line in rows:
-            yield number, json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, number, f"expected JSON with id and candidate: {error}") from None
-
-
-def is_json_object(line: str) -> bool:
-    """Whether a line is a JSON object, where plain text is expected."""
-    return line.lstrip().startswith("{") and _is_json(line)
-
-
-def _is_json(line: str) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _items(record: Any) -> list[Mapping[str, Any]]:
+def _items(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The candidates of a line, each as an object with the field ``candidate``."""
-    if isinstance(record, list):
-        return [_item(value) for value in record]
-    if not isinstance(record, dict):
-        raise FormatError(f"expected a JSON object with id and candidate, found {_short(record)}")
     name = next((name for name in LISTS if name in record), None)
-    if name is None or any(text in record for text in TEXTS if text != "text"):
+    if name is None:
         return [_item(record)]
     values, scores = record[name], record.get("scores")
     if not isinstance(values, list):
@@ -290,11 +247,11 @@ def _items(record: Any) -> list[Mapping[str, Any]]:
 
 
 def _item(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         name = next((name for name in TEXTS if name in value), None)
         if name is None:
             names = ", ".join(map(_short, value)) or "none"
-            raise FormatError(f"expected a field candidate (or {', '.join(TEXTS[1:4])}, …), found {names}")
+            raise FormatError(f"expected a field candidate (or {', '.join(TEXTS[1:])}), found {names}")
         return {**value, "candidate": value[name]}
     if isinstance(value, list) and all(isinstance(token, str) for token in value):
         return {"candidate": join_pieces(value)}

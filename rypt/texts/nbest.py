@@ -7,7 +7,7 @@ Alignments may stand in the list, as links, phrase pairs, a derivation or ``|0-1
 their own, line by line.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -39,7 +39,7 @@ from rypt.texts.alignment import (
     parse_phrase_pairs,
     parse_trace,
 )
-from rypt.texts.formats import read_bars, read_fairseq, read_plain, reader_of
+from rypt.texts.formats import read_fairseq, read_plain, reader_of
 
 LOG_LINES = 200  # how far a log is looked through for the list that follows
 
@@ -72,21 +72,14 @@ def read_candidates(
     alignments: PathLike | None = None,
     lexicon: Lexicon | None = None,
     watch: Watch = unwatched,
-    only: Collection[str] | None = None,
 ) -> list[Candidate]:
-    """Read a list and check it against its segments; errors name file and line.
-
-    With ``only``, ids of segments, candidates of other segments are left out, most of them unread.
-    """
+    """Read a list and check it against its segments; errors name file and line."""
     lexicon = lexicon or Lexicon()
     links = None if alignments is None else [line for _, line in read_lines(alignments)]
     candidates: list[Candidate] = []
     places: list[int] = []  # the line of each candidate, in the list or in the file of alignments
     index = -1
-    lines = None if only is None or links is not None else _lines_of(path, only)
-    for index, (number, candidate) in enumerate(read_list(path, list(segments), watch, lines=lines)):
-        if only is not None and candidate.segment not in only:
-            continue
+    for index, (number, candidate) in enumerate(read_list(path, list(segments), watch)):
         try:
             segment = segments.get(candidate.segment)
             if segment is None:
@@ -124,15 +117,6 @@ def links_of_candidates(
         bad = candidates[error.index]
         shown = f"the alignment is {bad.alignment!r}, the candidate {bad.text!r}"
         raise LinkError(error.index, f"segment {bad.segment}: {error}; {shown}") from None
-
-
-def _lines_of(path: PathLike, only: Collection[str]) -> NumberedLines:
-    """The lines of a list, without those that can be seen to be of other segments."""
-    bars = False
-    for number, line in read_lines(path):
-        bars = reader_of(line) is read_bars if number == 1 else bars
-        if not bars or line.partition("|||")[0].strip(" \t\r") in only:
-            yield number, line
 
 
 def _links_at(index: int, lines: Sequence[str], segment: str) -> str:

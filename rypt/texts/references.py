@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from rypt.text import InputError, PathLike, RyptError, read_lines
-from rypt.texts.formats import is_json_object
+from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
+from rypt.texts.formats import json_object
 
 
 class References:
@@ -71,8 +72,10 @@ def read_reference(path: PathLike, count: int | None = None) -> list[str]:
     lines = [line for _, line in read_lines(path)]
     if not lines:
         raise InputError(path, None, "expected references, found an empty file")
-    if is_json_object(lines[0]):
-        raise InputError(path, 1, "expected plain text, a line per segment, found JSON")
+    if lines[0].startswith("{"):
+        with suppress(FormatError):
+            json_object(lines[0])
+            raise InputError(path, 1, "expected plain text, a line per segment, found JSON")
     if count is not None and len(lines) != count:
         raise InputError(path, len(lines), f"expected {count} lines, one per segment, found {len(lines)}")
     return lines

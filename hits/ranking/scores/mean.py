@@ -170,9 +170,8 @@ def score_ranges(
         return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
     count = confidence.samples or COUNTED_SAMPLES
     unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
-    shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")
-    trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
-    return ranges_of(drawn, confidence.trim, shape), f"samples-{count}{trim}-{unit}-{shape}"
+    shape = confidence.shape or "densest"
+    return ranges_of(drawn, shape=shape), f"samples-{count}-{unit}-{shape}"
 
 
 def ranges_by_tests(means: Floats, tests: Floats, level: float) -> Ranges:

@@ -16,7 +16,6 @@ from rypt.analysis.agreement import (
     cohen_kappa,
     krippendorff_alpha,
     mean_pairwise_kappa,
-    share_agreeing,
 )
 
 Triples = list[tuple[Any, Any, Any]]
@@ -118,15 +117,6 @@ def test_kappa_of_cohens_own_table() -> None:
     counts = zip(product("123", repeat=2), (44, 5, 1, 7, 20, 3, 9, 5, 6), strict=True)
     shares = dict(counts)
     assert cohen_kappa(Counter(shares)) == pytest.approx(0.29 / 0.59)
-
-
-def test_at_least_four_of_five() -> None:
-    answers = table("Y Y Y N Y", "Y Y Y Y N", "Y Y N N N", "Y Y N N U", "Y N U N .")
-    assert share_agreeing(answers) == 3 / 4  # the last question has four answers only
-    assert share_agreeing(answers, at_least=2) == 4 / 4
-    assert share_agreeing(answers, at_least=5) == 1 / 4
-    assert share_agreeing(answers, at_least=2, of=4) == 1.0
-    assert isnan(share_agreeing(answers, of=3))
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,6 @@ def test_an_origin_without_a_list_only_judges(tmp_path):
     assert found.notes == ["judged but without a list, so never scored: reference"]
 
 
-def test_workers_are_held_out_where_there_are_two(tmp_path):
-    found = analyze(make(tmp_path / "a", workers=("ada", "bob")), splits=3, longest=2)
-    assert found.held_out.way == "worker"
-    assert found.curve[0].percolated.percolation == 1.0
-    assert found.agreement.alpha == 1.0
-    assert found.redundancy.total.frontier.labelled == found.redundancy.total.frontier.unique
-
-
 def test_without_judgments_there_is_still_redundancy(tmp_path):
     found = analyze(make(tmp_path / "a", workers=()))
     assert found.curve == []
@@ -98,12 +90,6 @@ def test_a_list_can_be_left_out_while_its_judgments_count(tmp_path):
     assert "judged but without a list, so never scored: s3" in found.notes
     with pytest.raises(RyptError, match="expected a list of s9 to leave out"):
         analyze(campaign, judged_only=["s9"])
-
-
-@pytest.mark.parametrize(("way", "systems"), [("worker", [*TEXTS]), ("system", ["s1"])])
-def test_too_few_to_hold_out(tmp_path, way, systems):
-    with pytest.raises(RyptError, match="at least two"):
-        analyze(make(tmp_path / "a", systems=systems), hold_out=way)
 
 
 def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):

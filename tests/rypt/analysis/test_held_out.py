@@ -1,7 +1,6 @@
 """Judgments divided by system and by worker, and Figure 3, on made-up data with known answers."""
 
 import numpy as np
-import pytest
 from four_systems import TEXTS, held_out_systems, looked_up
 
 from rypt.analysis.held_out import HeldOutWorkers, JudgmentSplit, percolation_curve
@@ -37,20 +36,6 @@ def test_workers_are_never_their_own_truth():
         assert (labels != UNKNOWN).tolist() == [False, True, False, False, True]
         seen.add(truth)
     assert seen == {YES, NO}
-
-
-def test_curve_counts_what_percolation_adds_and_how_much_of_it_is_right():
-    (point,) = percolation_curve(held_out_systems(), [1], splits=20, judging=3, seed=1)
-    assert point.max_len == 1
-    assert point.before < point.after <= 1
-    assert (
-        point.percolated.percolation == 1.0
-    )  # a NO word makes all above it unacceptable, here always rightly
-    assert point.no_right == 1.0
-    assert np.isnan(point.yes_right)
-    assert point.percolated.always_yes == 0.0
-    assert point.from_yes == 0.0
-    assert point.from_no == pytest.approx(point.after - point.before)
 
 
 class OneSplit:

@@ -50,16 +50,6 @@ def test_lists_of_one_name_have_links_of_their_own(texts, capsys):
     ]
 
 
-def test_what_is_given_is_not_made(texts, capsys):
-    (texts / "dev.trees").write_text("(S (X das) (X haus) (X brennt) (X ,) (X sagt) (X er) (X .))\n()\n")
-    (texts / "links").write_text("0-0 1-1\n0-0\n0-0\n0-0\n")
-    given = ["--trees", "dev.trees", "--alignments", "links"]
-    assert (
-        run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "list.jsonl", *given, "-q")[0] == 0
-    )
-    assert not (texts / "campaign" / "prepared").exists()
-
-
 @pytest.mark.parametrize("exists", [False, True])
 def test_nothing_is_left_where_something_is_wrong(texts, capsys, exists):
     if exists:
@@ -130,16 +120,6 @@ def test_raw_texts_are_cut_into_tokens(texts, capsys):
     code, _, err = run(capsys, "init", "kept", *names, "--tokens", "keep")
     assert code == 0, err
     assert Campaign.open("kept").files.nbest == ["../raw.jsonl"]
-
-
-def test_features_scores_and_columns_stay(texts, capsys):
-    record = {"id": 0, "candidate": "It burns.", "features": {"lm": -1.5}, "score": -2.0, "comet": 0.5}
-    (texts / "raw.jsonl").write_text(json.dumps(record) + "\n")
-    assert run(capsys, "init", "campaign", "--source", "dev.de", "--nbest", "raw.jsonl", "-q")[0] == 0
-    campaign = Campaign.open("campaign")
-    (candidate,) = campaign.candidates
-    assert (candidate.features, candidate.score, candidate.columns) == ({"lm": -1.5}, -2.0, {"comet": 0.5})
-    assert campaign.files.source == "../dev.de"
 
 
 def test_texts_with_trees_and_links_are_kept(texts, capsys):

@@ -12,7 +12,6 @@ import rypt
 from rypt.campaign.folder import Campaign
 from rypt.campaign.queries import LabelPrice
 from rypt.records import Query
-from rypt.scoring.queries import QueryLimits
 from rypt.scoring.value import WORTHLESS
 from rypt.text import OptionError, RyptError
 
@@ -60,12 +59,6 @@ def test_a_budget_takes_the_first(campaign: Campaign) -> None:
         rypt.queries(campaign, budget=Decimal("0.04"), price=price)
 
 
-def test_limits(campaign: Campaign) -> None:
-    short = rypt.queries(campaign, limits=QueryLimits(max_phrase_words=1))
-    assert 0 < len(short) < len(rypt.queries(campaign))
-    assert all(len(query.positions) == 1 for query in short)
-
-
 def test_wrong_choices(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"expected a budget in dollars such as 25\.00, got 'much'"):
         rypt.queries(campaign, budget="much")
@@ -78,14 +71,6 @@ def test_wrong_choices(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="limit must be at least 1, got 0"):
         rypt.queries(campaign, limit=0)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("option", ["--budget", "--wage", "--seconds"])
-@pytest.mark.parametrize("text", ["0", "nan", "ten", "1e999", ""])
-def test_amounts_of_the_command_line(capsys, demo_campaign, option, text):
-    code, out, err = run(capsys, "queries", demo_campaign, f"{option}={text}")
-    assert (code, out) == (2, "")
-    assert f"expected {option} as a number from 0.0001 to 1000000000" in err
 
 
 def test_a_sheet_with_labels_is_not_written_over(capsys, demo_campaign, tmp_path):

@@ -39,13 +39,6 @@ def test_candidates_of_a_file(campaign: Campaign, tmp_path: Path) -> None:
         rypt.score(campaign, alignments=tmp_path / "links")
 
 
-def test_another_database(campaign: Campaign, tmp_path: Path) -> None:
-    with rypt.JudgmentDatabase(tmp_path / "none.db") as db:
-        db.add_segments(campaign.segments)
-    report = rypt.score(campaign, choices=ScoringChoices(database=tmp_path / "none.db"))
-    assert (report.score, report.coverage.before) == (0.5, 0.0)
-
-
 def test_choices_are_checked(campaign: Campaign) -> None:
     with pytest.raises(RyptError, match=r"expected model as one of percolation, .*, found 'forest'"):
         ScoringChoices(model="forest")
@@ -167,10 +160,3 @@ def test_picks_are_written_as_they_were_read(tmp_path, monkeypatch, capsys, text
         "The house burns .\nThe cat sleeps .\n" if tokens else "The house burns.\nThe cat sleeps.\n"
     )
     assert "none of their phrases has a label" in out
-
-
-def test_a_list_is_no_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "list.txt").write_text("x\n")
-    code, _, err = run(capsys, "score", tmp_path / "list.txt")
-    assert code == 2
-    assert f"rypt compare systems {tmp_path / 'list.txt'} --references FILE prints the BLEU" in err

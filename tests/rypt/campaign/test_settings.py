@@ -1,6 +1,5 @@
 """``rypt.toml``, read strictly, written and edited."""
 
-import tomllib
 from decimal import Decimal
 
 import pytest
@@ -58,35 +57,26 @@ exclude_bad = false
         ("[files]\nsource = 3 4\n", "expected TOML: .* line 2"),
         ("x = " + "[" * 100_000, "expected TOML: too deeply nested"),
         ("[fils]\n", r"unknown section \[fils\], expected one of files, scoring"),
-        ("files = 3\n", r"expected \[files\] as a section, found 3"),
         ("[files]\ntrees = 't'\n", r"a setting of \[files\] is missing, expected source"),
         ("[files]\nsauce = 'x'\n", r"unknown setting 'sauce' in \[files\], expected source, trees"),
         ("[files]\nsource = 3\n", r"expected source in \[files\] as a text, found 3"),
         ("[files]\nnbest = [1]\n", r"expected nbest in \[files\] as a list of texts, found \[1\]"),
         (FILES + "[scoring]\nties = 'coin'\n", r"\[scoring\]: expected ties as one of unknown, no, yes"),
         (FILES + "[decoder]\ntimeout = nan", r"expected timeout in \[decoder\] as a number, found NaN"),
-        (FILES + "[decoder]\ntimeout = 0", r"\[decoder\]: expected a timeout above 0 seconds, found 0"),
         (
             FILES + '[decoder]\ncommand = "moses > {nbest}"',
             r"expected {weights} or {config} in the decoder's",
         ),
-        (FILES + '[decoder]\ncommand = "my.module:"', r"expected {nbest} in the decoder's command"),
         (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
         (FILES + "[market]\nseverity = 1", r"expected severity in \[market\] as true or false, found 1"),
         (FILES + '[market]\nwage = "-1"', r"as an amount of dollars such as \"25.00\", found '-1'"),
         (FILES + "[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
-        (FILES + "[loop]\nlabels = true", r"expected labels in \[loop\] as a whole number, found True"),
         (FILES + "[loop]\npatience = 0", r"\[loop\]: expected patience of at least 1, found 0"),
     ],
 )
 def test_mistakes_name_the_file_and_the_setting(tmp_path, text, message):
     with pytest.raises(InputError, match=f"{tmp_path}/rypt.toml: .*{message}"):
         read(tmp_path, text)
-
-
-def test_a_folder_without_settings_is_no_campaign(tmp_path):
-    with pytest.raises(InputError, match="`rypt init FOLDER --source SOURCE --nbest LIST"):
-        read_settings(tmp_path)
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
@@ -111,11 +101,6 @@ def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes
     )
     write_settings(settings, folder)
     assert read_settings(folder) == settings
-
-
-def test_sections_that_say_nothing_are_left_out(tmp_path):
-    write_settings(CampaignSettings(Files("s")), tmp_path)
-    assert list(tomllib.loads((tmp_path / "rypt.toml").read_text())) == ["files", "scoring", "languages"]
 
 
 @pytest.mark.parametrize(

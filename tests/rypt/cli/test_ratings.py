@@ -147,6 +147,7 @@ def test_refused(
     [
         ("segment,start,stop,phrase,label,worker", "judgments"),
         ('{"id": "0", "text": "das Haus"}', "judgments"),
+        ("system\tseg_id\tj\tk\tphrase\tany\trater", "judgments"),  # columns to rename
         (HEADER.strip(), "mqm"),
         ("A\td\t1\t7\tr1\tJa.\tYes.\tNo-error\tNo-error\t{}", "mqm"),
         ("eng1,A,1,TGT,eng,deu,91,doc#1,False,[],1.0,2.0", "esa"),

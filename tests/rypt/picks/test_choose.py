@@ -7,8 +7,6 @@ from systems_world import make
 from rypt.campaign.folder import Campaign
 from rypt.picks.choose import Chooser
 from rypt.picks.metrics import parse_pick_metric
-from rypt.records import Candidate
-from rypt.text import RyptError
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +24,6 @@ def test_bleu_picks_by_sentence_bleu(chooser):
         scores = [sacrebleu.sentence_bleu(text, [reference[segment]]).score / 100 for text in texts]
         assert pick.score == pytest.approx(max(scores))
     assert "tok:13a" in chooser.signatures["bleu"]
-
-
-def test_terms_that_mean_nothing_here(chooser, tmp_path):
-    with pytest.raises(RyptError, match="candidates here have no systems"):
-        chooser.picks(parse_pick_metric("rypt+system"))
-    bare = Campaign(chooser.campaign.folder, chooser.campaign.settings)
-    bare.__dict__["candidates"] = [Candidate("0", "a", "")]
-    with pytest.raises(RyptError, match="a candidate of segment 0 has none"):
-        Chooser(bare).picks(parse_pick_metric("model"))
-    bare.__dict__["references"] = []
-    with pytest.raises(RyptError, match="the metric bleu needs references"):
-        Chooser(bare).picks(parse_pick_metric("bleu"))
 
 
 def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):

@@ -114,21 +114,6 @@ def test_options_of_rypt_are_those_of_tuning(evidence):
         scores(evidence.data, "human", split)
 
 
-def test_the_judging_raters_own_scores(rated):
-    split = rated.splits("rater", 9, 1).splits[0]
-    judge = rated.data.groups[int(np.flatnonzero(split.judges[:, 4])[0])]
-    own = scores(rated.data, "human", split)
-    np.testing.assert_array_equal(own[:, 4], rated.scores.raters[judge][:, 4])
-    chrf = rated.data.fixed["chrf"][rated.data.candidates]
-    np.testing.assert_allclose(scores(rated.data, "human+0.5*chrf", split), own + 0.5 * chrf)
-    human = split.human.copy()
-    human[2, 0] = np.nan  # not scored: below the others
-    human[:, 1] = np.nan
-    own = scores(rated.data, "human", replace(split, human=human))
-    assert own[2, 0] == split.human[[0, 1, 3, 4], 0].min() - 1
-    assert own[:, 1].tolist() == [0] * 5
-
-
 # the bias
 
 

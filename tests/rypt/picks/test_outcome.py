@@ -50,14 +50,6 @@ def test_the_permutation_test_is_the_exact_one_but_for_sampling(values):
     assert found == pytest.approx(exact, abs=0.04)
 
 
-def test_p_is_uniform_where_nothing_differs():
-    """5 % of comparisons without any difference are called significant, and not more."""
-    rng = np.random.default_rng(7)
-    p = [permutation_test(rng.normal(size=60), rng, 400) for _ in range(400)]
-    assert scipy.stats.binomtest(sum(x <= 0.05 for x in p), len(p), 0.05).pvalue > 0.01
-    assert np.mean(p) == pytest.approx(0.5, abs=0.06)
-
-
 def test_the_interval_is_the_percentile_bootstrap():
     values = np.random.default_rng(3).normal(0.1, 1, 200)
     expected = scipy.stats.bootstrap(
@@ -94,13 +86,3 @@ def test_labels_that_say_it_all_pick_better_than_chance_and_controls_do_not(evid
     quality = found.quality
     assert quality["random"] < quality["rypt"] <= quality["best"] <= 0
     assert quality["rypt, permuted"] < quality["rypt"]
-
-
-def test_only_some_segments_count(evidence):
-    every = outcomes(evidence, "rypt", "bleu").outcomes[0]
-    halves = [np.arange(30) % 2 == part for part in (0, 1)]
-    with pytest.raises(RyptError, match="no segment has human scores of two candidates to pick from"):
-        outcomes(evidence, "rypt", "bleu", segments=np.zeros(30, bool))
-    parts = [outcomes(evidence, "rypt", "bleu", segments=half).outcomes[0] for half in halves]
-    assert [part.segments for part in parts] == [15, 15]
-    assert np.mean([part.net for part in parts]) == pytest.approx(every.net)

@@ -79,13 +79,6 @@ def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], messag
     assert message in str(error.value)
 
 
-def test_batches(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no texts; --batches names"):
-        read_esa(appraise_csv(tmp_path, ROW))
-    with pytest.raises(InputError, match="expected the JSON of Appraise's batches"):
-        read_esa(appraise_csv(tmp_path, ROW), write(tmp_path / "other.json", {"a": 1}))
-
-
 def test_wmt(tmp_path: Path) -> None:
     of_2024 = {
         "langs": "en-cs",
@@ -142,34 +135,6 @@ def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: P
     assert len(kept) == 3
     with pytest.raises(InputError, match="expected ratings of en-de, found cs-de_DE"):
         of_languages("x", ratings, "en-de")
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"x": 1}, "found the fields x"),
-        ({"esa_spans": [{"end_i": 3}], "tgt": "abc", "src": "a", "system": "A"}, "no field 'start_i'"),
-        (
-            {"esa_spans": [{"start_i": 1e999, "end_i": 3}], "tgt": "abc", "src": "a", "system": "A"},
-            "infinity",
-        ),
-        (
-            {"esa_spans": [], "esa_score": "nan", "tgt": "abc", "src": "a", "system": "A"},
-            "a finite number as score",
-        ),
-    ],
-)
-def test_json_that_cannot_be_read(tmp_path: Path, record: dict[str, Any], message: str) -> None:
-    path = write(tmp_path / "x.jsonl", record)
-    with pytest.raises(InputError) as error:
-        read_esa(path, repairs=Repairs(path, strict=True))
-    assert str(error.value).startswith(f"{path}:1: expected ")
-    assert message in str(error.value)
-    (tmp_path / "y.jsonl").write_text('{"a": \n')
-    with pytest.raises(InputError, match=r"y\.jsonl:1: expected a rating of WMT"):
-        read_esa(tmp_path / "y.jsonl")
-    with pytest.raises(InputError, match="expected Appraise's CSV"):
-        read_esa(tmp_path / "x.jsonl", tmp_path / "b.json")
 
 
 def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:

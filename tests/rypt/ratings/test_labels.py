@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from rypt.ratings.labels import JudgedCandidate, spelling, token_places, token_spelling
 from rypt.ratings.rating import ErrorSpan, Policy, Rating
 from rypt.records import Candidate, Judgment, Segment
-from rypt.text import FormatError
 from rypt.texts.phrases import linked_positions, phrase_of
 from rypt.texts.trees import SourceTree
 
@@ -49,19 +48,6 @@ def test_omissions_are_marks_in_the_source_or_nowhere() -> None:
     missing = ErrorSpan("nowhere", 0, 0, "minor")
     assert severities(Policy(), missing, PATIENT) == {WHOLE: 2, NP: 1, "patient": 1}
     assert not severities(Policy(omissions=False), gestern, missing)
-
-
-def test_an_error_with_several_marks_counts_once_a_phrase() -> None:
-    the, yesterday = (ErrorSpan("target", *place, "Major", error=1) for place in ((0, 3), (25, 34)))
-    gestern, was = ErrorSpan("source", 18, 25, "Major", error=1), ErrorSpan("target", 12, 15, "Minor")
-    wanted = {WHOLE: 6, NP: 5, "the": 5, "was": 1, VP: 5, "yesterday": 5}
-    assert severities(Policy(), the, yesterday, gestern, was) == wanted
-
-
-def test_texts_must_be_spelled_by_the_tokens() -> None:
-    rating = Rating("7", SEGMENT.text, TEXT, "sys", "r", (PATIENT,), 1.0)
-    with pytest.raises(FormatError, match="tokens of the target do not spell"):
-        JudgedCandidate(SEGMENT, TREE, Candidate("7", "a patient", "0-0")).judgments(rating, Policy())
 
 
 SPANS = st.tuples(st.integers(0, 5), st.integers(1, 6))

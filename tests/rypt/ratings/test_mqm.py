@@ -62,14 +62,11 @@ def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> N
     ("category", "severity", "weight"),
     [
         ("Style/Awkward", "Minor", 1),
-        ("Style/Awkward", "major", 5),
         ("Fluency/Punctuation", "Minor", 0.1),
-        ("Fluency/Punctuation", "Major", 5),
         ("Non-translation!", "Major", 25),
         ("Style/Awkward", "Neutral", 0),
         ("Accuracy/Omission", "Critical", 10),
         ("Source error", "Major", 0),
-        ("Accuracy/Creative Reinterpretation", "Major", 0),
         ("No-error", "No-error", 0),
     ],
 )
@@ -106,10 +103,7 @@ def test_newer_files_have_metadata_and_lines_without_a_rater(tmp_path: Path) -> 
     )
     (rating,) = read_mqm(path)
     assert (rating.time, len(rating.errors)) == (1663000000, 2)
-
-
-def test_the_first_line_may_be_missing(tmp_path: Path) -> None:
-    (rating,) = read_mqm(write(tmp_path, row("A <v>house</v>.")))
+    (rating,) = read_mqm(write(tmp_path, row("A <v>house</v>.")))  # the first line may be missing
     assert (rating.segment, rating.system, rating.score, rating.line) == ("12", "A", 1, 1)
 
 
