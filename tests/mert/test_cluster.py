@@ -9,7 +9,7 @@ import pytest
 import toy
 from commands import run
 from large_list import write_large_list
-from local_cluster import running_cluster
+from local_cluster import kill_worker, running_cluster
 
 import mert
 from mert.cluster import open_cluster
@@ -44,16 +44,6 @@ def killed_on_the_way(cluster, *, after):
                 os.kill(left.pop(), signal.SIGKILL)
 
     return mert.TuningProgress(read=watch, climb=lambda results, total: watch(results, "climb")), victim
-
-
-def kill_worker(mark, most):
-    """Kill the worker that runs this, until it was run so often."""
-    with open(mark, "a+b") as file:
-        file.write(b"x")
-        file.flush()
-        if file.tell() < most:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return file.tell()
 
 
 def tuned_on(cluster, lists, folder, **more):
