@@ -29,7 +29,7 @@ SERVE = """
 import json, sys
 from dataclasses import asdict
 from hits.server.app import serve
-serve(sys.argv[1], "127.0.0.1", 0, lambda info: print(json.dumps(asdict(info)), flush=True))
+serve(sys.argv[1], "127.0.0.1", 0, lambda access: print(json.dumps(asdict(access)), flush=True))
 """
 
 

@@ -20,7 +20,6 @@ from typing import Protocol, runtime_checkable
 from rypt.campaign.settings import FUNCTION
 from rypt.text import InputError, PathLike, RyptError, read_bytes
 
-FIELDS = ("weights", "config", "nbest", "iteration", "folder")
 LAST_LINES = 5
 DecoderFunction = Callable[[int, Path, Path], object]
 
@@ -51,10 +50,11 @@ class CommandDecoder:
         if "{nbest}" not in template:
             raise RyptError("--decoder: expected {nbest} in the command, the file it writes its list to")
         if "{weights}" not in template and "{config}" not in template:
-            raise RyptError(
+            message = (
                 "--decoder: expected {weights} or {config} in the command, the file it reads weights from"
             )
-        self.template, self.timeout, self.folder = template, timeout, folder
+            raise RyptError(message)
+        self.identity, self.timeout, self.folder = template, timeout, folder
 
     def command(self, iteration: int, weights: Path, nbest: Path) -> str:
         """The command with its paths.
@@ -62,14 +62,11 @@ class CommandDecoder:
         >>> CommandDecoder("moses -f {config} -n-best-list {nbest} 100").command(2, Path("w"), Path("a b"))
         "moses -f w -n-best-list 'a b' 100"
         """
-        values = (weights, weights, nbest, iteration, weights.parent)
-        filled = dict(zip(FIELDS, (shlex.quote(str(value)) for value in values), strict=True))
-        return re.sub(r"(?<!\$)\{(\w+)\}", lambda field: filled.get(field[1], field[0]), self.template)
-
-    @property
-    def identity(self) -> str:
-        """The command as it was given."""
-        return self.template
+        values = {"weights": weights, "config": weights, "nbest": nbest, "iteration": iteration}
+        words = {
+            name: shlex.quote(str(value)) for name, value in (values | {"folder": weights.parent}).items()
+        }
+        return re.sub(r"(?<!\$)\{(\w+)\}", lambda field: words.get(field[1], field[0]), self.identity)
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Run the command."""
@@ -82,14 +79,9 @@ def run_command(
 ) -> None:
     """Run a shell command, and end all that it started; an error quotes the last lines it printed."""
     with open(log, "wb") as output:
+        none = subprocess.DEVNULL
         process = subprocess.Popen(
-            command,
-            shell=True,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            cwd=folder,
+            command, shell=True, stdin=none, stdout=output, stderr=output, start_new_session=True, cwd=folder
         )
         try:
             code = process.wait(timeout)
@@ -122,6 +114,8 @@ class ReplayDecoder:
             if not Path(path).is_file():
                 raise InputError(path, None, "No such file")
         self.lists = lists
+        digests = (sha256(Path(path).read_bytes()).hexdigest()[:16] for path in lists)
+        self.identity = f"replay {' '.join(digests)}"
 
     def __call__(self, iteration: int, weights: Path, nbest: Path) -> None:
         """Copy the list of this iteration."""
@@ -129,11 +123,6 @@ class ReplayDecoder:
             raise NoMoreListsError
         data = read_bytes(self.lists[iteration - 1])
         nbest.write_bytes(data if data.endswith(b"\n") else data + b"\n")
-
-    @property
-    def identity(self) -> str:
-        """What is in the lists, as digests."""
-        return f"replay {' '.join(sha256(Path(path).read_bytes()).hexdigest()[:16] for path in self.lists)}"
 
 
 class FunctionDecoder:

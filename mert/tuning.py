@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mert.campaign import current_weights, weights_before
+from mert.campaign import start_weights
 from mert.checks import Gain
 from mert.cluster import Cluster
 from mert.constraints import Constraints
@@ -145,10 +145,8 @@ def _of_campaign(
         folder = campaign.folder
         raise RyptError(f"{folder}: expected at least one n-best list; `rypt loop {folder} --once` makes one")
     earlier: list[Path] = []
-    if weights is None:
-        weights, earlier = current_weights(campaign)
-    elif not isinstance(weights, Mapping | WeightsFile):
-        earlier = weights_before(campaign, weights)
+    if not isinstance(weights, Mapping | WeightsFile):
+        weights, earlier = start_weights(campaign, weights)
     if not references:
         references = [campaign.path(name) for name in campaign.files.references]
     return [campaign.path(name) for name in campaign.files.nbest], references, weights, earlier

@@ -187,33 +187,31 @@ def _read_json(path: PathLike, text: str) -> Iterator[WeightEntry]:
 
 
 def _read_line(line: str, form: str, number: int, place: int) -> Iterator[WeightEntry]:
+    """The weights of a line, which begins at this place of the text."""
+    names, values = _parse_line(line, form)
+    for name, word in zip(names, values, strict=True):
+        yield WeightEntry(name, finite(word.group()), number, place + word.start(), place + word.end())
+
+
+def _parse_line(line: str, form: str) -> tuple[list[str], list[re.Match[str]]]:
     words = list(WORD.finditer(line))
+    first = words[0].group()
     if form in ("moses", "ini"):
         comment = next((i for i, word in enumerate(words) if word.group().startswith("#")), len(words))
-        words = words[:comment]
-    if (
-        form in ("moses", "ini")
-        and len(words[0].group()) > 1
-        and words[0].group().endswith("=")
-        and len(words) > 1
-    ):
-        name, values = words[0].group()[:-1], words[1:]
-        named = [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
-    elif form == "params" and "|||" in line:
-        name = line.partition("|||")[0].strip()
-        values = list(WORD.finditer(line, line.index("|||") + 3))
-        if not name or len(values) != 6 or values[1].group() not in ("Opt", "Fix"):
-            raise FormatError(f"expected {PARAMS_LINE}, found {line.strip()!r}")
-        named, values = [name], values[:1]
-    elif form == "lines" and len(words) == 2:
-        named, values = [words[0].group()], words[1:]
-    elif form == "lines" and len(words) == 3 and words[1].group() == "=":
-        named, values = [words[0].group()], words[2:]
+        name, values, expected = first[:-1], words[1:comment], "Name= value value …"
+        if name and first.endswith("=") and values:
+            return [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))], values
+    elif form == "params":
+        name, values, expected = line.partition("|||")[0].strip(), [], PARAMS_LINE
+        if "|||" in line:
+            values = list(WORD.finditer(line, line.index("|||") + 3))
+        if name and len(values) == 6 and values[1].group() in ("Opt", "Fix"):
+            return [name], values[:1]
     else:
-        expected = {"lines": "name value", "params": PARAMS_LINE}.get(form, "Name= value value …")
-        raise FormatError(f"expected {expected}, found {line.strip()!r}")
-    for name, word in zip(named, values, strict=True):
-        yield WeightEntry(name, finite(word.group()), number, place + word.start(), place + word.end())
+        expected = "name value"
+        if len(words) == 2 or (len(words) == 3 and words[1].group() == "="):
+            return [first], words[-1:]
+    raise FormatError(f"expected {expected}, found {line.strip()!r}")
 
 
 def _with_limits(constraints: Constraints, entry: WeightEntry, line: str) -> Constraints:

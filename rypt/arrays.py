@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
 Codes = NDArray[np.int8]  # what is observed of constituents, or labels
 Ids = NDArray[np.int32]
 Ints = NDArray[np.int64]

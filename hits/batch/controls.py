@@ -73,7 +73,7 @@ def content_words(texts: Mapping[str, Iterable[Sequence[str]]]) -> set[str]:
 
     >>> texts = {"1": ["the house was old".split()], "2": ["the 7 dogs".split()], "3": ["a dog was here".split()]}
     >>> sorted(content_words(texts))
-    ['7', 'dogs', 'here', 'house']
+    ['7', 'dog', 'dogs', 'here', 'house', 'old']
     """
     segments: dict[str, set[str]] = {}
     for segment, candidates in texts.items():

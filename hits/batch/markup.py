@@ -176,6 +176,8 @@ UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3
 def shown(tokens: Sequence[str], language: str = "") -> list[tuple[str, str]]:
     """For each token what separates it from the one before (a space or nothing), and what is shown of it.
 
+    >>> "".join(space + text for space, text in shown("er sagte : „ komm “ , nicht wahr ?".split()))
+    'er sagte: „komm“, nicht wahr?'
     >>> "".join(space + text for space, text in shown("he said : &quot; it &apos;s 5 @-@ 6 % . &quot;".split()))
     'he said: "it\\'s 5-6%."'
     >>> "".join(space + text for space, text in shown("▁The ▁un believ able ▁house .".split()))
@@ -186,6 +188,7 @@ def shown(tokens: Sequence[str], language: str = "") -> list[tuple[str, str]]:
     made: list[tuple[str, str]] = []
     glued = True  # whether the next token follows without a space
     quotes = 0
+    low = False  # whether a quotation began with „, so that “ ends it
     for token in tokens:
         joins = token.endswith("@@") and len(token) > 2
         text = _plain(token.removesuffix("@@") if joins else token)
@@ -196,6 +199,9 @@ def shown(tokens: Sequence[str], language: str = "") -> list[tuple[str, str]]:
         elif text == '"':
             quotes += 1
             before, after = (not glued, True) if quotes % 2 else (False, False)
+        elif text == "„" or (text == "“" and low):
+            low = text == "„"
+            before, after = low and not glued, low
         elif pieces and not joins:
             before = token.startswith("▁") and bool(made)
             text = text.removeprefix("▁")

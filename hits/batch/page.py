@@ -11,7 +11,7 @@ security policy allows no inline code, and links its own files instead.
 import html
 import re
 import string
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +20,6 @@ from xml.sax.saxutils import quoteattr
 
 from hits.batch.markup import html_templates, text_direction
 from hits.records import Batch, Item, Kind
-from rypt.records import SEVERITIES
 from rypt.strict import SyntaxFormatError, parse_toml
 from rypt.text import FormatError, InputError, RyptError
 
@@ -139,9 +138,8 @@ class Interface:
 
 def interface_languages() -> list[str]:
     """The languages in which instructions are bundled."""
-    paths = (files("hits.batch") / "templates").iterdir()
-    names = [path.name.split(".") for path in paths if path.name.startswith("instructions.")]
-    return sorted(name[1] for name in names)
+    names = [path.name.split(".") for path in (files("hits.batch") / "templates").iterdir()]
+    return sorted(name[1] for name in names if name[0] == "instructions")
 
 
 def read_interface(
@@ -158,16 +156,16 @@ def read_interface(
     and for ``severity`` the section ``[severity]``, whose texts take the place of those of the kind. Its language is
     the part of its name before ``.toml`` (``instructions.fr.toml``).
     """
+    wanted = ("common", str(kind), *([SEVERITY] if severity else []))
     if interface.endswith(".toml"):
-        language, tables = _read_file(Path(interface), kind)
-        if severity and SEVERITY not in tables:
-            raise InputError(interface, None, f"expected a section [{SEVERITY}], with texts for a graded NO")
+        path = Path(interface)
+        language, tables = path.name.removesuffix(".toml").rpartition(".")[2], _read_own(path, wanted)
     else:
         language, tables = _read_bundled(interface)
-        if kind not in tables or (severity and SEVERITY not in tables):
+        if not tables.keys() >= set(wanted):
             language, tables = _read_bundled("en")
     names = tables.get("languages", {})
-    common = {**tables["common"], **tables[kind], **(tables[SEVERITY] if severity else {})}
+    common = {name: value for section in wanted for name, value in tables[section].items()}
     source = names.get(_base(source_language)) or source_language or common["unknown_source"]
     target = names.get(_base(target_language)) or target_language or common["unknown_target"]
 
@@ -181,7 +179,7 @@ def read_interface(
 def batch_template(
     kind: Kind, interface: Interface, *, slots: int, reference: bool, blank: bool = False
 ) -> str:
-    """The template of a batch whose items have at most so many alternatives or ranked candidates.
+    """The template of a batch whose items have at most this many alternatives or ranked candidates.
 
     With ``blank`` labels may be left blank.
     """
@@ -201,16 +199,6 @@ def batch_template(
         style=Markup(_bundled("hit.css")),
         script=Markup(_bundled("hit.js")),
     )
-
-
-def asks_severity(template: str) -> bool:
-    """Whether a template asks how bad a NO is."""
-    return any(f'value="{answer}"' in template for answer in SEVERITIES)
-
-
-def allows_blank(template: str) -> bool:
-    """Whether a template lets labels be left blank."""
-    return 'value="YES"' in template and not re.search(r'value="YES"[^>]* required', template)
 
 
 def language_name(language: str, interface: str = "en") -> str:
@@ -235,17 +223,6 @@ def _base(language: str) -> str:
     return language.lower().replace("_", "-").split("-")[0]
 
 
-def _read_file(path: Path, kind: Kind) -> tuple[str, Tables]:
-    """The language and the texts of a user's own file, which must have those of this kind."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, None, f"expected instructions in UTF-8: {error}") from None
-    tables = _parsed(path, text)
-    _check(path, tables, kind)
-    return path.name.removesuffix(".toml").rpartition(".")[2], tables
-
-
 def _read_bundled(interface: str) -> tuple[str, Tables]:
     """The language and the texts of a bundled file."""
     language = _base(interface)
@@ -254,34 +231,30 @@ def _read_bundled(interface: str) -> tuple[str, Tables]:
         raise RyptError(
             f"expected a language of the instructions ({known}) or a .toml file, found {interface!r}"
         )
-    name = f"instructions.{language}.toml"
-    return language, _parsed(Path(name), _bundled(name))
+    return language, parse_toml(_bundled(f"instructions.{language}.toml"))
 
 
-def _parsed(path: Path, text: str) -> Tables:
+def _read_own(path: Path, wanted: Sequence[str]) -> Tables:
+    """The texts of a user's own file: sections and names are those of the English file."""
     try:
-        return parse_toml(text)
-    except SyntaxFormatError as error:
-        raise InputError(path, None, f"expected TOML: {error}") from None
-
-
-def _check(path: Path, tables: Mapping[str, Any], kind: Kind) -> None:
-    """Refuse missing sections of this kind, unknown sections, and other names than those of the English file."""
+        tables: Tables = parse_toml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, SyntaxFormatError) as error:
+        raise InputError(path, None, f"expected instructions in TOML: {error}") from None
     english = _read_bundled("en")[1]
-    for section in sorted({"common", str(kind)} | tables.keys()):
+    for section in sorted({*wanted} | tables.keys()):
         texts = tables.get(section)
         if section not in english:
             raise InputError(path, None, f"unknown section [{section}], expected one of {', '.join(english)}")
         if not isinstance(texts, dict):
             raise InputError(path, None, f"expected a section [{section}]")
-        if section != "languages" and texts.keys() != english[section].keys():
-            names = ", ".join(sorted(texts.keys() ^ english[section].keys()))
-            message = f"expected in [{section}] the names of the English file; these differ: {names}"
+        if section != "languages" and (names := sorted(texts.keys() ^ english[section].keys())):
+            message = (
+                f"expected in [{section}] the names of the English file; these differ: {', '.join(names)}"
+            )
             raise InputError(path, None, message)
         for name, value in texts.items():
-            several = name == "instructions"
-            values = value if several and isinstance(value, list) and value else [value]
-            if (several and not isinstance(value, list)) or not all(
-                isinstance(v, str) and v.strip() for v in values
-            ):
+            values = value if name == "instructions" and isinstance(value, list) else [value]
+            filled = values and all(isinstance(text, str) and text.strip() for text in values)
+            if not filled or (name == "instructions") != isinstance(value, list):
                 raise InputError(path, None, f"expected a text as {name} in [{section}], found {value!r}")
+    return tables

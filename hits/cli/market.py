@@ -25,8 +25,8 @@ from rypt.text import plural
 
 if TYPE_CHECKING:
     from hits.market.client import Market, MarketAddress
+    from hits.market.folder import MarketAccess
     from hits.payment import Price
-    from hits.server.app import MarketLinks
 
 
 @click.command()
@@ -169,8 +169,9 @@ def serve(
     people sent is on the disk then, and serving FOLDER again goes on with the same links.
     """
     from hits.market.client import campaign_around, market_address
+    from hits.market.folder import PARAMETERS
     from hits.server.app import serve as serve_market
-    from hits.server.settings import PARAMETERS, ServeOptions
+    from hits.server.settings import ServeOptions
 
     # waitress warns of every request that waits for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -184,25 +185,18 @@ def serve(
         simulated_link,
         campaign_around(folder),
     )
-    shares = options.shares_link
 
-    def ready(links: "MarketLinks") -> None:
+    def ready(access: "MarketAccess") -> None:
+        links = {"market": access.url, "dashboard": access.dashboard_url, "shared": access.shared_url}
         if as_json:
-            values = asdict(links)
-            del values["shared_url"]
-            click.echo(json.dumps(values))
+            keys = {"access_key": access.access_key, "secret_key": access.secret_key}
+            urls = {"url": access.url, "dashboard_url": access.dashboard_url, "shared_url": access.shared_url}
+            click.echo(json.dumps(urls | keys))
             return
-        click.echo(
-            f"market     {links.url}\ndashboard  {links.dashboard_url}\nendpoint   {links.endpoint_url}"
-        )
-        if shares:
-            click.echo(f"shared     {links.shared_url}")
-            talk(
-                "shared is the link to give to the recruiting service, which puts a participant's id into it"
-            )
-        talk(
-            "Ctrl-C stops the market; what people sent is on the disk, and serving it again goes on from there"
-        )
+        for name, link in links.items():
+            click.echo(f"{name:11}{link}")
+        talk("shared is the link for a recruiting service, which puts a participant's id into it")
+        talk("Ctrl-C stops the market; all answers are on the disk, and serving it again goes on from there")
 
     market = market_address(folder)
     if market.folder is None:

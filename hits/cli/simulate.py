@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,6 +122,7 @@ def simulate(
 
 def _facts(result: "Simulation") -> dict[str, Any]:
     total = result.total
+    people = [(person, asdict(person.tally)) for person in result.people]
     return {
         "simulated": True,
         "hits": total.hits,
@@ -130,19 +132,7 @@ def _facts(result: "Simulation") -> dict[str, Any]:
         "hours": round(result.hours, 4),
         "elapsed_hours": round(result.elapsed, 4),
         "closed": result.closed,
-        "workers": [
-            {
-                "name": person.who.name,
-                "id": person.id,
-                "spam": person.who.spam,
-                "hits": person.tally.hits,
-                "answers": person.tally.answers,
-                "labels": person.tally.labels,
-                "right": person.tally.right,
-                "known": person.tally.known,
-            }
-            for person in result.people
-        ],
+        "workers": [{"name": p.who.name, "id": p.id, "spam": p.who.spam, **tally} for p, tally in people],
     }
 
 

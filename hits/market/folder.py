@@ -24,6 +24,7 @@ STORE_NAME = "market.db"
 BATCHES = "batches"
 FOLDER_NOTE = "folder.txt"  # beside a copied batch: from which folder it came
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that people confuse
+PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of Connect, of many others
 KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
@@ -44,7 +45,7 @@ class MarketAccess:
     session_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
     join_key: str = field(default_factory=lambda: secrets.token_urlsafe(12), repr=False)
     completion_code: str = field(default_factory=lambda: _letters(CODE_LETTERS, 8))
-    parameter: str = "PROLIFIC_PID"
+    parameter: str = PARAMETERS[0]
     hits_each: int = 0
     url: str = ""
 
@@ -56,6 +57,12 @@ class MarketAccess:
     def dashboard_url(self) -> str:
         """The requester's page, with the token that opens it once; empty where the market was never served."""
         return f"{self.base}/dashboard?token={self.dashboard_token}" if self.url else ""
+
+    @property
+    def shared_url(self) -> str:
+        """The link for all, with a place for the recruiting service's id as Prolific writes it, or named."""
+        place = f"{{{{%{self.parameter}%}}}}" if self.parameter in PARAMETERS else "PARTICIPANT"
+        return f"{self.base}/join/{self.join_key}?{self.parameter}={place}"
 
     def invitation_url(self, token: str) -> str:
         return f"{self.base}/w/{token}"

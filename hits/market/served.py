@@ -40,13 +40,8 @@ main()
 def command_line(arguments: Sequence[str]) -> str:
     """A command of rypt as a person types it.
 
-    <<<<<<< HEAD
-        >>> command_line(["score", "my campaign"])
-        "rypt score 'my campaign'"
-    =======
-        >>> command_line(["tune", "my campaign"])
-        "rypt tune 'my campaign'"
-    >>>>>>> origin/main
+    >>> command_line(["tune", "my campaign"])
+    "rypt tune 'my campaign'"
     """
     return shlex.join(["rypt", *arguments])
 

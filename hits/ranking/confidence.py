@@ -40,13 +40,11 @@ class Confidence:
     """How ranges are made from comparisons or from segment scores (`hits.ranking.names` lists the methods).
 
     Without a method, models have a ``bootstrap`` and means of segment scores ``wilcoxon``. Without a unit the bootstrap
-    draws rows where comparisons come in rows, else single comparisons; of scores it draws documents. ``koehn-slides``
-    is a bootstrap as on Koehn's slides: of single comparisons, less the ranks at both ends.
+    draws rows where comparisons come in rows, else single comparisons; of scores it draws documents.
     """
 
     method: str | None = None
     samples: int | None = None
-    trim: int | None = None
     unit: str | None = None
     shape: str | None = None
     level: float = LEVEL
@@ -75,18 +73,9 @@ def choose_ranges(confidence: Confidence, comparisons: Comparisons, model: Ranki
             f"{method} tests segment scores, by the model mean; comparisons have {', '.join(CONFIDENCES)}"
         )
     check_option("confidence", method, CONFIDENCES)
-    unit, shape = confidence.unit, confidence.shape
-    if method == "koehn-slides":
-        if unit is not None or shape is not None:
-            raise RyptError(
-                "koehn-slides draws comparisons and drops the ends: leave out the unit and the range"
-            )
-        return replace(confidence, method="bootstrap", unit="comparison", shape="ends")
-    if unit is None:
-        itself = isinstance(model, Posterior) or (isinstance(model, TrueSkill) and model.order == "select")
-        unit = "comparison" if itself or not comparisons.has_rows() else "row"
-    if shape is None:
-        shape = "ends" if unit == "comparison" or confidence.trim is not None else "densest"
+    itself = isinstance(model, Posterior) or (isinstance(model, TrueSkill) and model.order == "select")
+    unit = confidence.unit or ("comparison" if itself or not comparisons.has_rows() else "row")
+    shape = confidence.shape or ("ends" if unit == "comparison" else "densest")
     return replace(confidence, method=method, unit=unit, shape=shape)
 
 
@@ -100,6 +89,7 @@ class Ranges:
     source: str = "samples"  # or posterior
     scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
     groups: Ints | None = None  # clusters, where they are not those of overlapping ranges
+    wins: Ints | None = None  # how many systems each is significantly better than, where ranges do not say it
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""
@@ -190,9 +180,8 @@ def bootstrap(
     narrow; ``unit="row"`` draws rankings. A model that has a posterior draws from that instead, unless rows are to be
     drawn.
     """
-    ranges = ranges_of(
-        resampled_scores(model, comparisons, rng, confidence), confidence.trim, confidence.shape or "ends"
-    )
+    scores = resampled_scores(model, comparisons, rng, confidence)
+    ranges = ranges_of(scores, shape=confidence.shape or "ends")
     return replace(ranges, source="posterior") if has_posterior(model, confidence) else ranges
 
 

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hits.ranking.data import Comparisons
-from hits.ranking.model import RankingModel, carve, read_model
+from hits.ranking.model import RankingModel, carve
 from hits.ranking.models.trueskill import TrueSkill
 from rypt.arrays import Floats
-from rypt.options import check_option
 from rypt.text import RyptError
 
 SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
@@ -121,8 +120,8 @@ def split_by_segment(
         if len(rest) < least or not (often > rest[least - 1]).any():
             raise RyptError(
                 f"expected enough segments to test {'and choose radii ' if development else ''}on {least} comparisons "
-                f"and to train on more, found {len(comparisons)} comparisons of {len(sizes)} segments: lower the least "
-                "size, or split by rows"
+                f"and to train on more, found {len(comparisons)} comparisons of {len(sizes)} segments: lower --least, "
+                "or --split rows"
             )
         bounds.append(int(rest[least - 1]))
         how += f"|{name}:{bounds[-1]}"
@@ -154,7 +153,7 @@ def split_by_rows(
     if second > len(drawn) or not (part_of == 0).any():
         raise RyptError(
             f"expected more than {2 * least} comparisons by workers {workers!r}, for a test and a development set, "
-            f"found {ends[-1]} of {len(comparisons)}: lower the least size"
+            f"found {ends[-1]} of {len(comparisons)}: lower --least"
         )
     train, test, development = (comparisons.take(np.flatnonzero(part_of == k)) for k in range(3))
     return ComparisonSplit(train, development, test, f"rows:{least}|workers:{workers}")
@@ -173,9 +172,19 @@ def evaluate(
 ) -> ModelEvaluation:
     """Perplexity and accuracy of every model at every training size, the same for any number of threads.
 
-    What a model gives depends on the generator, the size, the trial and its label, not on the other models.
+    What a model gives depends on the generator, the size, the trial and its label, not on the other models. Without a
+    development set there is one radius.
     """
-    _check(split, models, sizes, trials, radii)
+    if not models or not sizes or not radii or trials < 1:
+        raise RyptError("expected models, training sizes, radii and trials")
+    if min(radii) <= 0 or (split.development is None and len(radii) > 1):
+        raise RyptError(
+            "expected radii above 0, and one only where there is no development set to choose it by"
+        )
+    if not 1 <= min(sizes) <= max(sizes) <= len(split.train):
+        raise RyptError(
+            f"expected training sizes from 1 to {len(split.train)}, the training data, found {', '.join(map(str, sizes))}"
+        )
     seed = int(rng.integers(2**63))
     test = _counts(split.test)
     sets = [test if split.development is None else _counts(split.development), test]
@@ -213,50 +222,6 @@ def evaluate(
     ]
     how = f"{split.how}|train:{len(split.train)}|test:{len(split.test)}|trials:{trials}"
     return ModelEvaluation(tuple(rows), *oracle(split.test), how)
-
-
-def evaluate_models(
-    comparisons: Comparisons,
-    models: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    split: str = "segments",
-    least: int = LEAST,
-    development: bool = True,
-    test_judges: str = "*",
-    sizes: Sequence[int] = SIZES,
-    trials: int = 5,
-    radii: Sequence[float] = RADII,
-    threads: int = 1,
-    after_trial: Callable[[], None] | None = None,
-) -> ModelEvaluation:
-    """Split comparisons by ``segments`` or ``rows`` and evaluate models, each ``NAME`` or ``NAME:OPTION=VALUE,…``.
-
-    Without ``development``, as in Hopkins and May, the only one of ``radii`` is taken.
-    """
-    check_option("split", split, ("segments", "rows"))
-    named = {text: read_model(text) for text in models}
-    if len(named) != len(models):
-        raise RyptError("expected every model once")
-    if not development and (split != "segments" or len(radii) != 1):
-        raise RyptError(
-            "expected a split by segments and one radius where there is no development set to choose it by"
-        )
-    needed = (1 + development) * least + max(sizes, default=0)
-    if len(comparisons) < needed:
-        raise RyptError(
-            f"expected {needed:,} comparisons or more: {least:,} to test on"
-            f"{f' and {least:,} to choose radii by' if development else ''} (--least), and up to {max(sizes):,} to "
-            f"learn from (--sizes), found {len(comparisons):,}: lower --least and --sizes"
-        )
-    divided = (
-        split_by_segment(comparisons, least, development=development)
-        if split == "segments"
-        else split_by_rows(comparisons, rng, least, test_judges)
-    )
-    return evaluate(
-        divided, named, rng, sizes=sizes, trials=trials, radii=radii, threads=threads, after_trial=after_trial
-    )
 
 
 def oracle(test: Comparisons) -> tuple[float, float]:
@@ -334,23 +299,3 @@ def _row(label: str, model: str, size: int, scores: Floats, radii: Sequence[floa
         perplexities,
         accuracies,
     )
-
-
-def _check(
-    split: ComparisonSplit,
-    models: Mapping[str, RankingModel],
-    sizes: Sequence[int],
-    trials: int,
-    radii: Sequence[float],
-) -> None:
-    if not models or not sizes or not radii:
-        raise RyptError("expected models, training sizes and radii to evaluate")
-    if trials < 1:
-        raise RyptError(f"expected one trial or more, found {trials}")
-    if min(radii) <= 0:
-        raise RyptError(f"expected radii above 0, found {min(radii):g}")
-    for size in sizes:
-        if not 1 <= size <= len(split.train):
-            raise RyptError(
-                f"expected training sizes from 1 to {len(split.train)}, the training data, found {size}"
-            )

@@ -28,7 +28,7 @@ MEAN = "mean"  # ranks segment scores, not comparisons
 GROUP = "rypt.ranking_models"  # entry points of other packages: a name and a factory that takes `Options`
 TABLES = ("text", "markdown", "latex", "html")
 # how ranges are computed from comparisons, and from segment scores
-CONFIDENCES = ("bootstrap", "koehn-slides", "sign-test", "none")
+CONFIDENCES = ("bootstrap", "sign-test", "none")
 SCORE_CONFIDENCES = ("wilcoxon", "wilcoxon-neighbours", "rank-sum", "bootstrap", "none")
 UNITS = ("comparison", "row")  # what a bootstrap draws of comparisons
 SCORE_UNITS = ("segment", "document")  # and of segment scores

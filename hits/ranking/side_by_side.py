@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from hits.ranking.confidence import Confidence
-from hits.ranking.model import model_options
-from hits.ranking.names import CONFIDENCES, MEAN, SCORE_CONFIDENCES, SCORE_UNITS, UNITS
 from hits.ranking.output import write_output
 from hits.ranking.rank import SystemTable, check_model, rank_parts
 from hits.ranking.readers.files import ComparisonFiles
@@ -109,20 +107,8 @@ def rank_side_by_side(
     for model in models:
         check_model(model)
     parts = files.parts()
-    tables = [
-        rank_parts(files, parts, model, confidence=_suited(confidence or Confidence(), model))
-        for model in models
-    ]
-    systems = [[{s.system for s in group.systems} for group in table.groups] for table in tables]
+    tables = tuple(rank_parts(files, parts, model, confidence=confidence) for model in models)
+    systems = [[{system.system for system in group.systems} for group in table.groups] for table in tables]
     if any(groups != systems[0] for groups in systems):
         raise RyptError("the models do not rank the same groups of systems: rank them one by one")
-    return SideBySide(tuple(models), tuple(tables))
-
-
-def _suited(confidence: Confidence, model: str) -> Confidence:
-    """What a model can do of it: a method or unit that is for scores, or for comparisons, is left to its default."""
-    scores = model_options(model).name == MEAN
-    methods, units = (SCORE_CONFIDENCES, SCORE_UNITS) if scores else (CONFIDENCES, UNITS)
-    method = confidence.method if confidence.method in methods else None
-    fits = confidence.unit in units and (not scores or method == "bootstrap")
-    return replace(confidence, method=method, unit=confidence.unit if fits else None)
+    return SideBySide(tuple(models), tables)

@@ -1,6 +1,6 @@
 """The local market as a web server: the requester's endpoint, the workers' pages and the dashboard in one application.
 
-    serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets its `MarketLinks`
+    serve(folder, "127.0.0.1", 0, ready)      serve until told to stop; `ready` gets its `MarketAccess`
     make_app(folder)                          the WSGI application alone, for another server
 
 Everything is in the folder: ``market.db`` (see `hits.server.store`), ``market.json`` (see `hits.market.folder`), and
@@ -15,8 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,14 @@ from flask import Flask, Response, abort, render_template, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from hits.market.folder import STORE_NAME, change_access, open_access, private_folder, read_access
+from hits.market.folder import (
+    STORE_NAME,
+    MarketAccess,
+    change_access,
+    open_access,
+    private_folder,
+    read_access,
+)
 from hits.server.endpoint import CONTENT_TYPE, SignedRequest, answer
 from hits.server.pages.dashboard import dashboard_routes
 from hits.server.pages.texts import PageError
@@ -52,18 +58,6 @@ HOST = re.compile(
     r"(?=.{1,260}$)(?:[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
 BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-
-
-@dataclass(frozen=True, slots=True)
-class MarketLinks:
-    """The address of a served market, keys for boto3, and links for the requester and for a crowd."""
-
-    url: str
-    endpoint_url: str
-    access_key: str
-    secret_key: str
-    dashboard_url: str
-    shared_url: str
 
 
 def make_app(
@@ -203,59 +197,51 @@ def serve(
     folder: PathLike,
     host: str,
     port: int,
-    ready: Callable[[MarketLinks], None],
+    ready: Callable[[MarketAccess], None],
     options: ServeOptions | None = None,
 ) -> None:
     """Serve a folder until SIGTERM or SIGINT; port 0 takes a free one. ``ready`` is called once it listens."""
-    from waitress import create_server
-
     options = options or ServeOptions()
     with only_server(folder):
         app = make_app(folder, options=options)
         market: ServedMarket = app.extensions["market"]
         try:
             market.store.file.check()
-            with _signals_as_interrupts():
-                server = create_server(
-                    app,
-                    host=host,
-                    port=port,
-                    threads=THREADS,
-                    connection_limit=CONNECTIONS,
-                    channel_timeout=60,
-                    max_request_body_size=MAX_BODY,
-                    clear_untrusted_proxy_headers=not options.proxy,
-                    ident="rypt",
-                )
-                try:
-                    ready(
-                        _remember(market, options.public_url or f"http://{_url_host(host)}:{_port(server)}/")
-                    )
-                    server.run()
-                finally:
-                    server.close()
-        except OSError as error:
-            taken = error.errno == errno.EADDRINUSE
-            advice = "; --port 0 takes a free port, or name another" if taken else ""
-            raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
+            with _signals_as_interrupts(), closing(_listen(app, host, port, options)) as server:
+                url = options.public_url or f"http://{_url_host(host)}:{_port(server)}"
+                served = {
+                    "url": f"{url.rstrip('/')}/",
+                    "parameter": options.parameters[0],
+                    "hits_each": options.hits_each,
+                    "completion_code": market.completion_code,
+                }
+                ready(change_access(folder, **served))  # also for other processes
+                server.run()
         except KeyboardInterrupt:
             log.info("stopped before the first request")
         finally:
             market.store.close()
 
 
-def _remember(market: ServedMarket, url: str) -> MarketLinks:
-    """Record how the market is served, for other processes; the links and keys."""
-    options = market.options
-    access = change_access(
-        market.folder,
-        url=url,
-        parameter=options.parameters[0],
-        hits_each=options.hits_each,
-        completion_code=market.completion_code,
-    )
-    place, shared = f"{access.base}/", options.shared_url(access.base, access)
-    return MarketLinks(place, place, access.access_key, access.secret_key, access.dashboard_url, shared)
+def _listen(app: Flask, host: str, port: int, options: ServeOptions) -> Any:
+    from waitress import create_server
+
+    try:
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=THREADS,
+            connection_limit=CONNECTIONS,
+            channel_timeout=60,
+            max_request_body_size=MAX_BODY,
+            clear_untrusted_proxy_headers=not options.proxy,
+            ident="rypt",
+        )
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        advice = "; --port 0 takes a free port, or name another" if taken else ""
+        raise RyptError(f"cannot serve at {host}:{port}: {error.strerror or error}{advice}") from None
 
 
 @contextmanager

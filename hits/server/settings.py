@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hits.market.folder import MarketAccess
+from hits.market.folder import PARAMETERS, MarketAccess
 from hits.server.security import Seals
 from hits.server.store import Store
 from rypt.text import RyptError
-
-PARAMETERS = ("PROLIFIC_PID", "participantId", "workerId")  # of Prolific, of Connect, of many others
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +53,6 @@ class ServeOptions:
     def prefix(self) -> str:
         """The path under which all pages are, without a slash at its end."""
         return urlsplit(self.public_url).path.rstrip("/")
-
-    @property
-    def shares_link(self) -> bool:
-        return replace(self, public_url="", proxy=False, campaign=None) != ServeOptions()
-
-    def shared_url(self, base: str, access: MarketAccess) -> str:
-        """The shared link, with a place for the recruiting service's id as Prolific writes it, or named."""
-        name = self.parameters[0]
-        place = f"{{{{%{name}%}}}}" if name in PARAMETERS else "PARTICIPANT"
-        return f"{base}/join/{access.join_key}?{name}={place}"
 
 
 @dataclass(frozen=True, slots=True)

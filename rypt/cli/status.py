@@ -11,7 +11,7 @@ import click
 from rypt.console import CAMPAIGN, JSON, QUIET, watcher
 
 if TYPE_CHECKING:
-    from rypt.loop.status import CampaignStatus, Compared, Labels, People, Spent
+    from rypt.loop.status import CampaignStatus, Labels, People, Spent
 
 
 @click.command()
@@ -38,30 +38,30 @@ def status(campaign: str, as_json: bool, quiet: bool) -> None:
 
 
 def status_text(status: "CampaignStatus") -> str:
-    texts = status.texts
-    unparsed = texts.segments - texts.parsed
+    texts, compared = status.texts, status.compared
+    unparsed = (
+        f" ({texts.segments - texts.parsed:,} without a parse)" if texts.parsed < texts.segments else ""
+    )
     rows = [
         ("campaign", status.folder),
-        ("segments", f"{texts.segments:,}{f' ({unparsed:,} without a parse)' if unparsed else ''}"),
+        ("segments", f"{texts.segments:,}{unparsed}"),
         ("candidates", f"{texts.candidates:,} in {_count(texts.lists, 'list')}"),
         ("references", str(texts.references or "none")),
         ("decoder", texts.decoder),
         ("weights", texts.weights),
         *(_label_rows(status.labels) if _is_about_labels(status) else []),
-        *(_comparison_rows(status.compared) if status.compared else []),
-        ("to review", _count(status.waiting, "assignment") if status.waiting else None),
-        *_people_rows(status.people),
-        ("cost", _cost(status.spent)),
-        *(
-            (
-                f"batch {batch.name}",
-                f"{batch.state}: {_count(batch.hits, batch.kind + ' hit')}, {batch.published:,} published, "
-                f"{batch.answered:,} of {batch.assignments:,} assignments collected",
-            )
-            for batch in status.batches
-        ),
-        *(("note", note) for note in status.notes),
     ]
+    if compared:
+        who = f"{_count(compared.workers, 'worker')}{_simulated(compared.simulated)}"
+        count = _count(compared.comparisons, "comparison")
+        rows.append(("compared", f"{count} of {_names(compared.systems)}, by {who}"))
+    rows.append(("to review", _count(status.waiting, "assignment") if status.waiting else None))
+    rows += [*_people_rows(status.people), ("cost", _cost(status.spent))]
+    for batch in status.batches:
+        hits = f"{_count(batch.hits, batch.kind + ' hit')}, {batch.published:,} published"
+        collected = f"{batch.answered:,} of {batch.assignments:,} assignments collected"
+        rows.append((f"batch {batch.name}", f"{batch.state}: {hits}, {collected}"))
+    rows += [("note", note) for note in status.notes]
     lines = [f"{name:12}{text}" for name, text in rows if text]
     step = status.next
     return "\n".join([*lines, "", f"next: {step.command or 'nothing to run'}", f"      {step.why}"])
@@ -82,13 +82,7 @@ def _is_about_labels(status: "CampaignStatus") -> bool:
     return bool(status.labels.judgments) or not compares or "label" in kinds
 
 
-def _comparison_rows(compared: "Compared") -> list[tuple[str, str]]:
-    who = f"{_count(compared.workers, 'worker')}{_simulated(compared.simulated)}"
-    count = _count(compared.comparisons, "comparison")
-    return [("compared", f"{count} of {_names(compared.systems)}, by {who}")]
-
-
-def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
+def _label_rows(labels: "Labels") -> list[tuple[str, str | None]]:
     names = {"simulated": "SIMULATED"}
     sources = ", ".join(f"{count:,} {names.get(who, who)}" for who, count in labels.sources.items())
     counts = f"{_count(labels.judgments, 'judgment')} of {_count(labels.keys, 'key')}: {sources}"
@@ -99,18 +93,17 @@ def _label_rows(labels: "Labels") -> list[tuple[str, str]]:
     return [("labels", counts if sources else "none"), ("coverage", covered), ("to ask", left)]
 
 
-def _people_rows(people: "People") -> list[tuple[str, str]]:
-    rows = []
-    if people.workers:
-        who, alpha = f"{people.workers:,}{_simulated(people.simulated)}", people.alpha
-        agreement = "no agreement known" if alpha != alpha else f"agreement alpha {alpha:.2f}"
-        twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {agreement}"
-        rows.append(("workers", f"{who}{twice if people.workers > 1 else ''}"))
-    if people.excluded:
-        rows.append(("excluded", _names(people.excluded)))
-    if people.bad:
-        rows.append(("look bad", f"{_names(people.bad)} (see rypt hits workers)"))
-    return rows
+def _people_rows(people: "People") -> list[tuple[str, str | None]]:
+    agreement = (
+        "no agreement known" if people.alpha != people.alpha else f"agreement alpha {people.alpha:.2f}"
+    )
+    twice = f"; {_count(people.judged_twice, 'key')} judged twice or more, {agreement}"
+    who = f"{people.workers:,}{_simulated(people.simulated)}{twice if people.workers > 1 else ''}"
+    return [
+        ("workers", who if people.workers else None),
+        ("excluded", _names(people.excluded)),
+        ("look bad", f"{_names(people.bad)} (see rypt hits workers)" if people.bad else None),
+    ]
 
 
 def _names(names: list[str]) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 from rypt.loop.journal import Journal
 from rypt.picture import new_figure, save_picture
 from rypt.scoring.report import ScoreReport
-from rypt.signature import signature as sign
 from rypt.text import PathLike, open_output, read_bytes
 
 HEAD = (
@@ -161,12 +160,6 @@ def iterations(journal: Journal, scores: Mapping[int, ScoreReport] | None = None
         )
         rows.append(row)
     return rows
-
-
-def signature(journal: Journal) -> str:
-    """The signature of the last scores; empty before the first."""
-    tuned = list(journal.results("tune").values())
-    return sign(tuned[-1]["signature"], iterations=len(tuned)) if tuned else ""
 
 
 def best_iteration(scores: Mapping[int, ScoreReport]) -> int:

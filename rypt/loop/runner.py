@@ -35,9 +35,10 @@ from rypt.campaign.folder import Campaign
 from rypt.campaign.scoring import campaign_scorer, score
 from rypt.loop.batch import NOTHING, affordable_batch, count_questions
 from rypt.loop.journal import Entry, Journal
-from rypt.loop.report import LoopReport, best_iteration, iterations, signature
+from rypt.loop.report import LoopReport, best_iteration, iterations
 from rypt.options import money
 from rypt.scoring.report import ScoreReport, score_report
+from rypt.signature import signature
 from rypt.text import PathLike, RyptError, plural
 
 T = TypeVar("T")
@@ -216,7 +217,7 @@ class Loop:
         return f"{step}, which costs nothing; {spent}"
 
     def report(self) -> LoopReport:
-        scores = self.scores()
+        scores, tuned = self.scores(), list(self.journal.results("tune").values())
         with self.campaign.database() as db:
             simulated = db.count_by_source().get("simulation", 0)
         return LoopReport(
@@ -225,7 +226,7 @@ class Loop:
             spent=self.spent,
             weights=self.best_weights(scores),
             simulated=simulated,
-            signature=signature(self.journal),
+            signature=signature(tuned[-1]["signature"], iterations=len(tuned)) if tuned else "",
             iterations=iterations(self.journal, scores),
         )
 

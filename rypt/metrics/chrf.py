@@ -56,9 +56,10 @@ class ChrF(SacrebleuMetric):
                 for order, ids, starts in encoded
             ]
             choices.append(np.concatenate(counts, axis=1).reshape(len(texts), -1))
-        best: Ints = np.stack(choices)[
-            np.argmax(list(map(self.score, choices)), axis=0), np.arange(len(texts))
-        ]
+        if len(references) == 1:
+            return choices[0]
+        scores = self.score(np.concatenate(choices)).reshape(len(references), len(texts))
+        best: Ints = np.stack(choices)[np.argmax(scores, axis=0), np.arange(len(texts))]
         return best
 
     def _characters(self, texts: list[str]) -> tuple[Ids, Ints]:

@@ -86,7 +86,7 @@ def open_queries(
     )  # where each phrase's places begin
     stops = np.append(starts, len(at))[1:]
     order = np.argsort(at[starts])  # phrases of one candidate follow each other
-    reader = _Reader(places, candidates, case, limits)
+    reader = _QueryReader(places, candidates, case, limits)
     asked: list[Query] = []
     for begin in watch(range(0, len(order), BATCH), "queries", -(-len(order) // BATCH)):
         some = order[begin : begin + BATCH]
@@ -94,7 +94,7 @@ def open_queries(
     return sorted(asked, key=lambda query: (forest.index[query.segment], query.span, query.phrase))
 
 
-class _Reader:
+class _QueryReader:
     """Makes queries about constituents of candidates."""
 
     def __init__(

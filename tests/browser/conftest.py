@@ -14,6 +14,7 @@ import pytest
 from hits.batch.markup import extract, highlight, language_columns
 from hits.batch.page import batch_template, fill, question_xml, read_interface
 from hits.batch.systems import candidate_html
+from hits.market.folder import MarketAccess
 from hits.records import Kind
 from hits.server.store import Store
 from hits.server.store.records import Record
@@ -23,7 +24,7 @@ SERVE = """
 import json, sys
 from dataclasses import asdict
 from hits.server.app import serve
-serve(sys.argv[1], "127.0.0.1", 0, lambda info: print(json.dumps(asdict(info)), flush=True))
+serve(sys.argv[1], "127.0.0.1", 0, lambda access: print(json.dumps(asdict(access)), flush=True))
 """
 
 Marked = tuple[str, range]  # a text and which of its tokens are highlighted
@@ -103,7 +104,8 @@ def market(tmp_path: Path) -> Iterator[Market]:
     ) as process:
         assert process.stdout is not None
         try:
-            info = json.loads(process.stdout.readline())
+            access = MarketAccess(**json.loads(process.stdout.readline()))
+            info = {"url": access.url, "dashboard_url": access.dashboard_url}
             with Store(folder / "market.db") as store:
                 yield Market(folder, info, store)
         finally:

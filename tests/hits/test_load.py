@@ -23,7 +23,7 @@ SERVE = """
 import json, sys
 from dataclasses import asdict
 from hits.server.app import serve
-serve(sys.argv[1], "127.0.0.1", int(sys.argv[2]), lambda info: print(json.dumps(asdict(info)), flush=True))
+serve(sys.argv[1], "127.0.0.1", int(sys.argv[2]), lambda access: print(json.dumps(asdict(access)), flush=True))
 """
 
 

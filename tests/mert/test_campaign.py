@@ -10,7 +10,7 @@ import pytest
 from commands import run
 from loop_world import HERE, make_campaign
 
-from mert.campaign import campaign_folder, current_weights, weights_before
+from mert.campaign import campaign_folder, start_weights
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 
@@ -60,43 +60,19 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
 def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypatch):
     script = "import sys, loop_decoder as d; d.decode(1, *sys.argv[1:3])"
     (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "decode.py").write_text(
-        f"import sys; sys.path.insert(0, {str(HERE)!r}); {script}; print('hi')"
-    )
+    program = f"import sys; sys.path.insert(0, {str(HERE)!r}); {script}; print('hi')"
+    (tmp_path / "here" / "decode.py").write_text(program)
     texts = make_campaign(tmp_path / "texts")
     monkeypatch.chdir(tmp_path / "here")
     command = f"{sys.executable} decode.py {{weights}} {{nbest}}"
-    code, _, err = run(
-        capsys,
-        "init",
-        "../campaign",
-        "--source",
-        texts / "source",
-        "--trees",
-        texts / "trees",
-        "--decoder",
-        command,
-        "--weights",
-        texts / "start.weights",
-        "--budget",
-        "2.50",
-        "--wage",
-        15,
-        "--assignments",
-        2,
-        "--labels",
-        30,
-        "--market",
-        "../people",
-    )
+    files = ["--source", texts / "source", "--trees", texts / "trees", "--weights", texts / "start.weights"]
+    code, _, err = run(capsys, "init", "../campaign", *files, "--decoder", command)
     assert (code, err.splitlines()[-1]) == (
         0,
         "next: rypt loop ../campaign, or step by step: rypt loop ../campaign --once",
     )
-    settings = Campaign.open(tmp_path / "campaign").settings
-    assert (settings.decoder.folder, settings.decoder.weights) == ("../here", "../texts/start.weights")
-    assert (settings.market.folder, settings.market.wage, settings.market.assignments) == ("../people", 15, 2)
-    assert (str(settings.loop.budget), settings.loop.labels) == ("2.50", 30)
+    settings = Campaign.open(tmp_path / "campaign").settings.decoder
+    assert (settings.folder, settings.weights) == ("../here", "../texts/start.weights")
     monkeypatch.chdir(tmp_path)
     assert decoded(capsys, "campaign")["candidates"] == 30
     assert (tmp_path / "campaign" / "weights" / "1.log").read_text() == "hi\n"
@@ -185,15 +161,11 @@ def test_a_later_list_with_other_features_is_refused(capsys, tmp_path):
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz"]
 
 
-def test_two_at_once_are_refused(capsys, tmp_path):
+def test_two_at_once_and_a_campaign_without_a_decoder_are_refused(capsys, tmp_path, demo_campaign):
     campaign = make_campaign(tmp_path / "campaign")
-    (campaign / "lists").mkdir()
     with campaign_folder(Campaign.open(campaign)).locked():
         code, _, err = run(capsys, "loop", campaign, "--once")
     assert (code, "another run is at work in" in err) == (1, True)
-
-
-def test_a_campaign_without_a_decoder_is_told(capsys, demo_campaign):
     code, _, err = run(capsys, "loop", demo_campaign, "--once")
     assert (code, "rypt.toml: expected a decoder: its command in [decoder]" in err) == (1, True)
     assert not (demo_campaign / "lists").exists()
@@ -201,34 +173,35 @@ def test_a_campaign_without_a_decoder_is_told(capsys, demo_campaign):
 
 def test_weights_go_by_their_number(tmp_path):
     campaign = Campaign.open(make_campaign(tmp_path / "campaign"))
-    assert current_weights(campaign) == (campaign.folder / "start.weights", [])
+    assert start_weights(campaign) == (campaign.folder / "start.weights", [])
     (campaign.folder / "weights").mkdir()
     for name in ("1.weights", "2.weights", "10.weights", "0.weights", "x.weights", "11.log"):
         (campaign.folder / "weights" / name).write_text(OTHER)
     assert list(campaign_folder(campaign).files("weights")) == [1, 2, 10]
-    last, earlier = current_weights(campaign)
+    last, earlier = start_weights(campaign)
     assert (last.name, [path.name for path in earlier]) == ("10.weights", ["1.weights", "2.weights"])
-    before = weights_before(campaign, os.path.relpath(campaign.folder / "weights" / "2.weights"))
+    second = os.path.relpath(campaign.folder / "weights" / "2.weights")
+    before = start_weights(campaign, second)[1]
     assert [path.name for path in before] == ["1.weights"]
-    assert weights_before(campaign, tmp_path / "other") == []
+    assert start_weights(campaign, tmp_path / "other") == (tmp_path / "other", [])
 
 
-def test_tuning_a_campaign_is_tuning_its_lists(capsys, tmp_path, demo_campaign):
-    options = ["--restarts", "2", "--json", "-q"]
-    campaign = demo_campaign
+def tuned(capsys, *arguments):
+    code, out, err = run(capsys, "tune", *arguments, "--restarts", "1", "--json", "-q")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    del found["seconds"]
+    return found
 
-    def tuned(*arguments):
-        code, out, err = run(capsys, "tune", *arguments, *options)
-        assert (code, err) == (0, "")
-        found = json.loads(out)
-        del found["seconds"]
-        return found
 
-    weights = ["--weights", campaign / "weights.init"]
+def test_tuning_a_campaign_is_tuning_its_lists(capsys, demo_campaign):
+    campaign, weights = demo_campaign, ["--weights", demo_campaign / "weights.init"]
     lists = [campaign / "nbest.en", *weights]
-    assert tuned(campaign, *weights) == tuned(*lists, "--metric", "rypt", "--campaign", campaign)
-    own = tuned(campaign, *weights, "--metric", "bleu")
-    assert own == tuned(*lists, "--references", campaign / "reference.en")
+    assert tuned(capsys, campaign, *weights) == tuned(
+        capsys, *lists, "--metric", "rypt", "--campaign", campaign
+    )
+    own = tuned(capsys, campaign, *weights, "--metric", "bleu")
+    assert own == tuned(capsys, *lists, "--references", campaign / "reference.en")
     code, _, err = run(capsys, "tune", campaign, "--campaign", campaign)
     assert (code, "here LISTS is a campaign itself" in err) == (2, True)
 
@@ -240,42 +213,11 @@ def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):
     decoded(capsys, campaign)
     (tmp_path / "other").write_text(OTHER)
     decoded(capsys, campaign, "--weights", tmp_path / "other")
-    plain = json.loads(run(capsys, "tune", campaign, "--restarts", "1", "--json", "-q")[1])
-    said = json.loads(
-        run(
-            capsys,
-            "tune",
-            campaign,
-            "--restarts",
-            "1",
-            "--json",
-            "-q",
-            "--weights",
-            campaign / "weights" / "2.weights",
-            "-o",
-            tmp_path / "tuned",
-        )[1]
-    )
-    assert (
-        plain["weights"]
-        == said["weights"]
-        == {e.name: e.value for e in read_weights(tmp_path / "tuned").entries}
-    )
-    assert plain["searches"] == said["searches"]
-    first = json.loads(
-        run(
-            capsys,
-            "tune",
-            campaign,
-            "--restarts",
-            "1",
-            "--json",
-            "-q",
-            "--weights",
-            campaign / "weights" / "1.weights",
-        )[1]
-    )
-    assert first["searches"] < said["searches"]  # the weights of iteration 1 are a start of iteration 2
+    plain = tuned(capsys, campaign, "-o", tmp_path / "tuned")
+    assert plain["weights"] == read_weights(tmp_path / "tuned").values
+    assert tuned(capsys, campaign, "--weights", campaign / "weights" / "2.weights") == plain
+    first = tuned(capsys, campaign, "--weights", campaign / "weights" / "1.weights")
+    assert first["searches"] < plain["searches"]  # the weights of iteration 1 are a start of iteration 2
 
 
 def test_alignments_in_files_of_their_own_serve_tuning(capsys, tmp_path):
@@ -284,22 +226,10 @@ def test_alignments_in_files_of_their_own_serve_tuning(capsys, tmp_path):
     lines = (tmp_path / "list").read_text().splitlines()
     (tmp_path / "bare").write_text("".join(line.rpartition(" ||| ")[0] + "\n" for line in lines))
     (tmp_path / "links").write_text("".join(line.rpartition(" ||| ")[2] + "\n" for line in lines))
-    both = {}
-    for name, lists in (("inside", ["list"]), ("beside", ["bare", "--alignments", tmp_path / "links"])):
-        made = run(
-            capsys,
-            "init",
-            tmp_path / name,
-            "--source",
-            texts / "source",
-            "--trees",
-            texts / "trees",
-            "--weights",
-            texts / "start.weights",
-            "--nbest",
-            tmp_path / lists[0],
-            *lists[1:],
-        )
+    files = ["--source", texts / "source", "--trees", texts / "trees", "--weights", texts / "start.weights"]
+    scores = []
+    for name, more in (("list", []), ("bare", ["--alignments", tmp_path / "links"])):
+        made = run(capsys, "init", tmp_path / f"of {name}", *files, "--nbest", tmp_path / name, *more)
         assert made[0] == 0, made[2]
-        both[name] = json.loads(run(capsys, "tune", tmp_path / name, "--json", "-q")[1])["score"]
-    assert both["inside"] == both["beside"]
+        scores.append(tuned(capsys, tmp_path / f"of {name}")["score"])
+    assert scores[0] == scores[1]

@@ -9,7 +9,7 @@ import pytest
 import toy
 from commands import run
 from large_list import write_large_list
-from local_cluster import running_cluster
+from local_cluster import kill_worker, running_cluster
 
 import mert
 from mert.cluster import open_cluster
@@ -44,16 +44,6 @@ def killed_on_the_way(cluster, *, after):
                 os.kill(left.pop(), signal.SIGKILL)
 
     return mert.TuningProgress(read=watch, climb=lambda results, total: watch(results, "climb")), victim
-
-
-def kill_worker(mark, most):
-    """Kill the worker that runs this, until it was run so often."""
-    with open(mark, "a+b") as file:
-        file.write(b"x")
-        file.flush()
-        if file.tell() < most:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return file.tell()
 
 
 def tuned_on(cluster, lists, folder, **more):
@@ -92,7 +82,7 @@ def divided_list(folder, segments=12):
     [
         {},
         {"search": mert.SearchSettings(aim="list", restarts=9)},
-        {"limits": mert.WeightLimits(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
+        {"constraints": mert.Constraints(only=("LM0", "TM0", "s_1"), bounds={"LM0": (0, 1)})},
         {"weights": {"LM0": 1, "TM0_0": 1, "TM0_1": 1, "WordPenalty0": 1, "s_1": 0.3, "s_2": -2}},
         {"metric": "column(TM0_1)"},
         {"metric": "0.5*chrf-0.5*ter"},

@@ -12,36 +12,33 @@ from commands import run
 from mert.weights import read_weights
 
 NAMES = ["LM0", "TM0_0", "TM0_1", "Distortion0"]
+START = {"LM0": 0.5, "TM0_0": 0.25, "TM0_1": 0.25, "Distortion0": 0.5}
 
 
-@pytest.fixture
-def demo(demo_campaign):
-    nbest, weights = demo_campaign / "nbest.en", demo_campaign / "weights.init"
-    return [nbest, "--weights", weights, "--restarts", "3", "--json", "-q"], demo_campaign
+def test_help_groups_the_options(capsys):
+    out = run(capsys, "tune", "--help")[1].partition("\n\nWhat")[2]
+    titles = re.findall(r"^(\w.*):$", out, re.MULTILINE)
+    assert titles == ["From where", "Limits", "Search", "Decoder", "Output", "Help"]
+    assert len(re.findall(r"^  (?:-\w, )?--", out, re.MULTILINE)) <= 28 + 1  # with --help
+    code, _, err = run(capsys, "tune", "--decoder", "x {weights} {nbest}")
+    assert (code, "a decoder needs --weights to start with" in err) == (2, True)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "rypt", "ter", "chrf", "0.5*bleu+0.5*rypt"])
-def test_tuning_the_demo(capsys, demo, tmp_path, metric):
-    arguments, folder = demo
-    source = ["--references", folder / "reference.en"] if metric != "rypt" else []
-    source += ["--campaign", folder] if "rypt" in metric else []
-    output = tmp_path / "weights"
-    code, out, _ = run(capsys, "tune", *arguments, "--metric", metric, *source, "-o", output)
+def test_tuning_the_demo(capsys, demo_campaign, tmp_path, metric):
+    arguments = [demo_campaign / "nbest.en", "--weights", demo_campaign / "weights.init", "--metric", metric]
+    arguments += ["--references", demo_campaign / "reference.en"] if metric != "rypt" else []
+    arguments += ["--campaign", demo_campaign] if "rypt" in metric else []
+    arguments += ["--restarts", 3, "--json", "-q"]
+    code, out, _ = run(capsys, "tune", *arguments, "-o", tmp_path / "weights")
     assert code == 0
     result = json.loads(out)
-    better = (
-        result["start_score"] - result["score"]
-        if metric == "ter"
-        else result["score"] - result["start_score"]
-    )
-    assert better > 0
-    assert result["gain"]["gain"] == pytest.approx(better)
-    assert (
-        f"|mert|aim:unseen|restarts:3|seed:1|norm:l1|n:{result['signature'].rpartition(':')[2]}"
-        in result["signature"]
-    )
-    assert {entry.name: entry.value for entry in read_weights(output).entries} == result["weights"]
-    again = json.loads(run(capsys, "tune", *arguments, "--metric", metric, *source, "--threads", "2")[1])
+    gain = (result["score"] - result["start_score"]) * (-1 if metric == "ter" else 1)
+    assert gain > 0
+    assert result["gain"]["gain"] == pytest.approx(gain)
+    assert "|mert|aim:unseen|restarts:3|seed:1|norm:l1|" in result["signature"]
+    assert read_weights(tmp_path / "weights").values == result["weights"]
+    again = json.loads(run(capsys, "tune", *arguments, "--threads", "2")[1])
     assert again["weights"] == result["weights"]
 
 
@@ -73,36 +70,45 @@ def small(tmp_path_factory):
     return folder
 
 
-def tuned(capsys, small, *options):
-    base = [small / "list", "--references", small / "refs", "--weights", small / "weights"]
-    base += [] if "--algorithm" in options else ["--restarts", "2"]
-    code, out, err = run(capsys, "tune", *base, "--json", "-q", *options)
+def tune(capsys, small, *options, lists=None, weights=None):
+    """What ``rypt tune`` prints; the weights are those of a file, or all 1 for False."""
+    start = [] if weights is False else ["--weights", weights or small / "weights"]
+    lists = lists or [small / "list"]
+    restarts = [] if {"--algorithm", "--restarts"} & set(options) else ["--restarts", 2]
+    return run(capsys, "tune", *lists, "--references", small / "refs", *start, *restarts, *options)
+
+
+def tuned(capsys, small, *options, **more):
+    code, out, err = tune(capsys, small, "--json", "-q", *options, **more)
     assert (code, err) == (0, "")
     return json.loads(out)
 
 
-def test_text_output(capsys, small, tmp_path):
-    base = [small / "list", "--references", small / "refs", "--weights", small / "weights", "--restarts", "3"]
-    code, out, err = run(capsys, "tune", *base, "--fix", "LM0", "--replicates", "2", "-o", tmp_path / "out")
+def test_text_output_and_weights_that_come_alone(capsys, small, tmp_path):
+    code, out, err = tune(capsys, small, "--fix", "LM0", "--replicates", "2", "-o", tmp_path / "out")
     assert code == 0
     assert "LM0                             0.500000\n" in out
-    assert "→" in out
-    assert "95 % of resamples" in out
-    assert "2 replicates: mean" in out
-    assert "BLEU|nrefs:1" in out
-    assert "seconds: read" in err
+    for part in ("→", "95 % of resamples", "2 replicates: mean", "BLEU|nrefs:1"):
+        assert part in out
+    assert "seconds: " in err
     assert (tmp_path / "out").read_text().startswith("# start\nLM0= 0.5\nTM0= ")
+    code, out, err = tune(capsys, small, "-o", "-")
+    assert code == 0
+    assert len(out.splitlines()) == len((small / "weights").read_text().splitlines())
+    assert "BLEU|" in err
+    assert tune(capsys, small, "-o", "-", "--json")[0] == 2
 
 
 def test_without_a_file_all_weights_start_at_1(capsys, small, tmp_path):
-    arguments = [small / "list", "--references", small / "refs", "--restarts", "1", "--json", "-q"]
-    plain = json.loads(run(capsys, "tune", *arguments, "-o", tmp_path / "out")[1])
+    plain = tuned(capsys, small, "-o", tmp_path / "out", weights=False)
     (tmp_path / "ones").write_text(json.dumps(dict.fromkeys(NAMES, 1)))
-    named = json.loads(run(capsys, "tune", *arguments, "--weights", tmp_path / "ones")[1])
-    assert named["weights"] == plain["weights"]
-    assert (tmp_path / "out").read_text().splitlines()[1].startswith("TM0= ")
-    assert len((tmp_path / "out").read_text().splitlines()) == 3
-    held = json.loads(run(capsys, "tune", *arguments, "--tune", "LM0")[1])
+    assert tuned(capsys, small, weights=tmp_path / "ones")["weights"] == plain["weights"]
+    assert [line.split("=")[0] for line in (tmp_path / "out").read_text().splitlines()] == [
+        "LM0",
+        "TM0",
+        "Distortion0",
+    ]
+    held = tuned(capsys, small, "--tune", "LM0", weights=False)
     assert [held["weights"][name] for name in NAMES[1:]] == [1, 1, 1]
 
 
@@ -111,41 +117,23 @@ def test_merged_gzipped_and_piped_lists_are_the_same(capsys, monkeypatch, small,
     lines = (small / "list").read_text().splitlines(keepends=True)
     (tmp_path / "a.gz").write_bytes(gzip.compress("".join(lines[:50]).encode()))
     (tmp_path / "b").write_text("".join(lines[30:]))
-    options = [
-        "--references",
-        small / "refs",
-        "--weights",
-        small / "weights",
-        "--restarts",
-        "2",
-        "--json",
-        "-q",
-    ]
-    code, out, _ = run(capsys, "tune", tmp_path / "a.gz", tmp_path / "b", *options)
-    assert (code, json.loads(out)["weights"]) == (0, whole["weights"])
+    found = tuned(capsys, small, lists=[tmp_path / "a.gz", tmp_path / "b"])
+    assert found["weights"] == whole["weights"]
     with open(small / "list") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        code, out, _ = run(capsys, "tune", "-", *options)
-    assert (code, json.loads(out)["weights"]) == (0, whole["weights"])
+        assert tuned(capsys, small, lists=["-"])["weights"] == whole["weights"]
 
 
 def test_constraints(capsys, small):
-    start = {"LM0": 0.5, "TM0_0": 0.25, "TM0_1": 0.25, "Distortion0": 0.5}
     fixed = tuned(capsys, small, "--fix", "TM0", "--fix", "LM0")["weights"]
-    assert {name: fixed[name] for name in NAMES[:3]} == {name: start[name] for name in NAMES[:3]}
+    assert {name for name in NAMES if fixed[name] != START[name]} == {"Distortion0"}
     only = tuned(capsys, small, "--tune", "TM0")
-    assert (only["weights"]["LM0"], only["weights"]["Distortion0"]) == (0.5, 0.5)
-    assert only["weights"]["TM0_0"] != 0.25
+    assert {name for name in NAMES if only["weights"][name] != START[name]} == {"TM0_0", "TM0_1"}
     assert "|norm:none|" in only["signature"]
-    one = tuned(capsys, small, "--tune", "TM0_1")["weights"]
-    assert {name: one[name] for name in NAMES if name != "TM0_1"} == {
-        n: start[n] for n in NAMES if n != "TM0_1"
-    }
-    bound = tuned(capsys, small, "--bound", "TM0=0.1..0.3", "--bound", "LM0=..0.6", "--restarts", "5")[
-        "weights"
-    ]
-    assert 0.1 <= bound["TM0_0"] <= 0.3
-    assert 0.1 <= bound["TM0_1"] <= 0.3
+    bounds = ["--bound", "TM0=0.1..0.3", "--bound", "LM0=..0.6", "--range", "LM0=0.4..0.5"]
+    bound = tuned(capsys, small, *bounds, "--restarts", "5")["weights"]
+    assert min(bound["TM0_0"], bound["TM0_1"]) >= 0.1
+    assert max(bound["TM0_0"], bound["TM0_1"]) <= 0.3
     assert bound["LM0"] <= 0.6
 
 
@@ -155,7 +143,6 @@ def test_constraints(capsys, small):
         ("l1", lambda w: sum(map(abs, w.values()))),
         ("l2", lambda w: sum(x * x for x in w.values())),
         ("max", lambda w: max(map(abs, w.values()))),
-        ("LM0=0.125", lambda w: 8 * abs(w["LM0"])),
         ("TM0_1=2", lambda w: abs(w["TM0_1"]) / 2),
     ],
 )
@@ -168,25 +155,21 @@ def test_normalizations(capsys, small, norm, measure):
 @pytest.mark.parametrize("algorithm", ["pro", "mira"])
 def test_other_algorithms(capsys, small, tmp_path, algorithm):
     (tmp_path / "weights").write_text("LM0= -0.5\nTM0= 0.25 0.25\nDistortion0= 0.5\n")
-    start = ["--weights", tmp_path / "weights"]
-    found = tuned(capsys, small, *start, "--algorithm", algorithm, "--fix", "Distortion0")
+    options = ["--algorithm", algorithm, "--fix", "Distortion0"]
+    found = tuned(capsys, small, *options, weights=tmp_path / "weights")
     assert found["score"] > found["start_score"]
     assert f"|{algorithm}|seed:1|" in found["signature"]
     assert found["weights"]["Distortion0"] == 0.5
 
 
-def test_replicates(capsys, small):
+def test_replicates_seeds_and_threads(capsys, small):
     found = tuned(capsys, small, "--replicates", "3", "--restarts", "0")
     assert len(found["replicates"]["scores"]) == 3
     assert found["score"] == max(found["replicates"]["scores"])
     assert found["replicates"]["mean"] == pytest.approx(np.mean(found["replicates"]["scores"]))
-
-
-def test_a_seed_decides_and_threads_do_not(capsys, small):
     one, again, other = (tuned(capsys, small, "--seed", seed)["weights"] for seed in (1, 1, 2))
-    assert one == again
+    assert one == again == tuned(capsys, small, "--threads", "3")["weights"]
     assert one != other
-    assert tuned(capsys, small, "--threads", "3")["weights"] == one
 
 
 def test_sparse_features_are_held_until_they_are_named(capsys, small, tmp_path):
@@ -194,80 +177,48 @@ def test_sparse_features_are_held_until_they_are_named(capsys, small, tmp_path):
     sparse = [line.replace(" ||| -1", f" wt_a{i % 3}= 1 ||| -1") for i, line in enumerate(lines)]
     (tmp_path / "list").write_text("\n".join(sparse) + "\n")
     (tmp_path / "weights").write_text((small / "weights").read_text() + "wt_a0= 0.5\nwt_a1= 0.25\n")
-    base = [
-        tmp_path / "list",
-        "--references",
-        small / "refs",
-        "--weights",
-        tmp_path / "weights",
-        "--restarts",
-        "1",
-    ]
-    code, out, err = run(capsys, "tune", *base, "--json", "-o", tmp_path / "out")
-    assert code == 0
-    assert list(json.loads(out)["weights"]) == NAMES
+    files = {"lists": [tmp_path / "list"], "weights": tmp_path / "weights"}
+    code, out, err = tune(capsys, small, "--json", "-o", tmp_path / "out", **files)
+    assert (code, list(json.loads(out)["weights"])) == (0, NAMES)
     assert "3 sparse features are held at the given weights, else at 0 (see --tune)" in err
     assert (tmp_path / "out").read_text().endswith("wt_a0= 0.5\nwt_a1= 0.25\n")
-    tuned_too = run(
-        capsys, "tune", *base, "--json", "-q", "--tune", "wt_a1", "--tune", "LM0", "-o", tmp_path / "out"
-    )
-    weights = json.loads(tuned_too[1])["weights"]
+    named = ["--tune", "wt_a1", "--tune", "LM0", "-o", tmp_path / "out"]
+    weights = tuned(capsys, small, *named, **files)["weights"]
     assert list(weights) == [*NAMES, "wt_a1"]
     assert (weights["TM0_0"], weights["wt_a1"] != 0.25) == (0.25, True)
     assert f"wt_a0= 0.5\nwt_a1= {weights['wt_a1']!r}\n" in (tmp_path / "out").read_text()
-    code, out, err = run(capsys, "tune", *base, "--norm", "l1")
+    code, out, err = tune(capsys, small, "--norm", "l1", **files)
     assert (code, out) == (1, "")
     assert "the normalization l1 cannot be had" in err
 
 
 def test_features_without_names_take_those_of_a_parameter_file(capsys, small, tmp_path):
-    lines = (small / "list").read_text()
-    for label in ("LM0= ", "TM0= ", "Distortion0= "):
-        lines = lines.replace(label, "")
-    (tmp_path / "list").write_text(lines.replace(" ||| ", "||| ", 1))
+    lines = re.sub(r"(LM0|TM0|Distortion0)= ", "", (small / "list").read_text())
+    (tmp_path / "list").write_text(lines)
     params = [f"{name} ||| 0.5 Opt 0 +Inf 0 1\n" for name in NAMES]
     (tmp_path / "params.txt").write_text("".join(params) + "normalization = maxabsval 1\n")
-    base = [
-        tmp_path / "list",
-        "--references",
-        small / "refs",
-        "--weights",
-        tmp_path / "params.txt",
-        "--restarts",
-        "2",
-    ]
-    code, out, _ = run(capsys, "tune", *base, "--json", "-q", "-o", tmp_path / "out")
-    assert code == 0
-    weights = json.loads(out)["weights"]
+    files = {"lists": [tmp_path / "list"], "weights": tmp_path / "params.txt"}
+    weights = tuned(capsys, small, "-o", tmp_path / "out", **files)["weights"]
     assert list(weights) == NAMES
     assert min(weights.values()) >= 0
     assert max(weights.values()) == pytest.approx(1)
-    written = (tmp_path / "out").read_text()
-    assert (
-        written
-        == "".join(f"{name} ||| {value!r} Opt 0 +Inf 0 1\n" for name, value in weights.items())
-        + "normalization = maxabsval 1\n"
-    )
+    written = [f"{name} ||| {value!r} Opt 0 +Inf 0 1\n" for name, value in weights.items()]
+    assert (tmp_path / "out").read_text() == "".join(written) + "normalization = maxabsval 1\n"
 
 
 def test_references_without_candidates_are_mentioned(capsys, small, tmp_path):
     (tmp_path / "refs").write_text((small / "refs").read_text() + "one more\nand more\n")
     base = [small / "list", "--references", tmp_path / "refs", "--restarts", "0"]
     code, out, err = run(capsys, "tune", *base, "-o", tmp_path / "tuned")
+    missing = f"2 of 14 segments of {tmp_path / 'refs'} have no candidates"
     assert (code, out) == (1, "")
-    assert (
-        f"2 of 14 segments of {tmp_path / 'refs'} have no candidates; --allow-missing tunes on the others"
-        in err
-    )
+    assert f"{missing}; --allow-missing tunes on the others" in err
     assert not (tmp_path / "tuned").exists()
     code, _, err = run(capsys, "tune", *base, "--allow-missing")
     assert code == 0
-    assert f"2 of 14 segments of {tmp_path / 'refs'} have no candidates" in err
+    assert missing in err
     assert "no weights are given: starting from 1 for each of the" in err
     assert "segments of" not in run(capsys, "tune", *base, "--allow-missing", "-q")[2]
-    lonely = run(capsys, "tune", "--decoder", "x {weights} {nbest}", "--weights", "w", "--allow-missing")
-    assert lonely[0] == 2
-    assert "--allow-missing needs n-best LISTS" in lonely[2]
 
 
 GOOD = "0 ||| a b ||| LM0= -1 TM0= 1 2 Distortion0= 0 ||| -1\n"
@@ -296,15 +247,22 @@ BAD_LISTS = {
 
 
 @pytest.mark.parametrize("message", BAD_LISTS)
-@pytest.mark.parametrize("metric", ["bleu", "0.5*bleu+0.5*chrf"])
-def test_bad_lists_are_named_and_nothing_is_written(capsys, tmp_path, message, metric):
+def test_bad_lists_are_named_and_nothing_is_written(capsys, tmp_path, message):
     (tmp_path / "list").write_bytes(BAD_LISTS[message])
     (tmp_path / "refs").write_text("a b c\n")
-    options = ["--references", tmp_path / "refs", "--metric", metric, "-o", tmp_path / "out"]
-    code, out, err = run(capsys, "tune", tmp_path / "list", *options)
+    for metric in ("bleu", "0.5*bleu+0.5*chrf"):
+        options = ["--references", tmp_path / "refs", "--metric", metric, "-o", tmp_path / "out"]
+        code, out, err = run(capsys, "tune", tmp_path / "list", *options)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert re.search(message, err)
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_truncated_gzip_file_is_named(capsys, small, tmp_path):
+    (tmp_path / "list.gz").write_bytes(gzip.compress((small / "list").read_bytes())[:-200])
+    code, out, err = tune(capsys, small, "-o", tmp_path / "out", lists=[tmp_path / "list.gz"])
     assert (code, out) == (1, "")
-    assert err.count("\n") == 1
-    assert re.search(message, err)
+    assert "expected a whole gzip file" in err
     assert not (tmp_path / "out").exists()
 
 
@@ -328,8 +286,7 @@ def test_bad_lists_are_named_and_nothing_is_written(capsys, tmp_path, message, m
 )
 def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, weights, message):
     (tmp_path / "weights").write_text(weights)
-    options = ["--references", small / "refs", "--weights", tmp_path / "weights", "-o", tmp_path / "out"]
-    code, out, err = run(capsys, "tune", small / "list", *options)
+    code, out, err = tune(capsys, small, "-o", tmp_path / "out", weights=tmp_path / "weights")
     assert (code, out) == (1, "")
     assert message in err
     assert not (tmp_path / "out").exists()
@@ -354,6 +311,10 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
         (["REF", "--norm", "big"], 1, "norm big: expected none, l1, l2, max, or FEATURE=VALUE above 0"),
         (["REF", "--norm", "x=1"], 1, "x is not a feature"),
         (["REF", "--plot", "x.svg"], 2, "--plot needs --decoder, --replay or --zmert"),
+        (["REF", "--patience", "2"], 2, "--patience needs --decoder, --replay or --zmert"),
+        (["REF", "--algorithm", "pro", "--aim", "list"], 2, "--aim needs --algorithm mert"),
+        (["REF", "--seed", "-5"], 2, "-5 is not in the range"),
+        (["REF", "-", "--dask", "tcp://127.0.0.1:1"], 2, "--dask cannot read standard input"),
         (["REF", "--decoder", "x"], 2, "expected one of: n-best LISTS, --decoder"),
         (["REF", "--algorithm", "best"], 2, "'best' is not one of"),
         (["REF", "--weights", "missing"], 1, "missing: No such file"),
@@ -369,22 +330,11 @@ def test_bad_options(capsys, small, tmp_path, options, code, message):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_truncated_gzip_file_is_named(capsys, small, tmp_path):
-    (tmp_path / "list.gz").write_bytes(gzip.compress((small / "list").read_bytes())[:-200])
-    options = ["--references", small / "refs", "-o", tmp_path / "out"]
-    code, out, err = run(capsys, "tune", tmp_path / "list.gz", *options)
-    assert (code, out) == (1, "")
-    assert "list.gz:" in err
-    assert "expected a whole gzip file" in err
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("option", ["-o", "--plot"])
-def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, demo, tmp_path, option):
-    folder = demo[1]
-    decoder = ["--decoder", "touch {weights} {nbest} ran", "--weights", folder / "weights.init"]
+def test_a_folder_that_is_not_there_is_noticed_before_the_work(capsys, small, tmp_path, option):
+    decoder = ["--decoder", "touch {weights} {nbest} ran", "--weights", small / "weights"]
     place = tmp_path / "nowhere" / "out.svg"
-    code, _, err = run(capsys, "tune", *decoder, "--references", folder / "reference.en", option, place)
+    code, _, err = run(capsys, "tune", *decoder, "--references", small / "refs", option, place)
     assert (code, err) == (1, f"rypt: {place}: its folder does not exist\n")
 
 
@@ -392,35 +342,8 @@ def test_a_score_of_0_is_no_success(capsys, small, tmp_path):
     (tmp_path / "refs").write_text("\n" * len((small / "refs").read_text().splitlines()))
     options = ["--references", tmp_path / "refs", "--restarts", 0, "-o", tmp_path / "out"]
     code, _, err = run(capsys, "tune", small / "list", *options)
-    assert (code, err.splitlines()[-1]) == (
-        1,
-        "rypt: the best score found is 0: no candidate is worth anything to this metric",
-    )
+    assert (code, "the best score found is 0" in err.splitlines()[-1]) == (1, True)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--patience", 2], "--patience needs --decoder, --replay or --zmert"),
-        (["--algorithm", "pro", "--aim", "list"], "--aim needs --algorithm mert"),
-        (["--seed", -5], "-5 is not in the range"),
-        (["-o", "-", "--json"], "-o - and --json both write to standard output"),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(capsys, small, options, message):
-    code, out, err = run(capsys, "tune", small / "list", "--references", small / "refs", *options)
-    assert (code, out) == (2, "")
-    assert message in err
-
-
-def test_weights_on_standard_output_come_alone(capsys, small):
-    base = [small / "list", "--references", small / "refs", "--weights", small / "weights", "--restarts", "0"]
-    code, out, err = run(capsys, "tune", *base, "-o", "-")
-    assert code == 0
-    assert "BLEU" not in out
-    assert len(out.splitlines()) == len((small / "weights").read_text().splitlines())
-    assert "BLEU|" in err
 
 
 def test_metrics_from_columns_and_files(capsys, tmp_path):
@@ -442,8 +365,3 @@ def test_metrics_from_columns_and_files(capsys, tmp_path):
     assert results[0]["score"] == pytest.approx(0.9)
     assert results[0]["weights"] == results[1]["weights"]
     assert list(results[2]["weights"]) == ["b"]
-
-
-def test_standard_input_is_for_no_cluster(capsys):
-    code, _, err = run(capsys, "tune", "-", "--dask", "tcp://127.0.0.1:1")
-    assert (code, "--dask cannot read standard input" in err) == (2, True)

@@ -220,7 +220,9 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Measure how well models predict unseen comparisons: perplexity and accuracy."""
-    from hits.ranking.evaluate import ENTRANTS, RADII, evaluate_models
+    from hits.ranking.evaluate import ENTRANTS, RADII, split_by_rows, split_by_segment
+    from hits.ranking.evaluate import evaluate as evaluate_models
+    from hits.ranking.model import read_model
     from rypt.picture import check_picture
 
     if how == "segments" and test_judges != "*":
@@ -229,14 +231,16 @@ def evaluate(
         raise click.UsageError("--no-development is for --split segments")
     if plot:
         check_picture(plot)
+    named = {model: read_model(model) for model in models or ENTRANTS}
+    comparisons, rng = data.read(), data.rng()
+    if how == "segments":
+        split = split_by_segment(comparisons, least, development=not no_development)
+    else:
+        split = split_by_rows(comparisons, rng, least, test_judges)
     evaluation = evaluate_models(
-        data.read(),
-        models or ENTRANTS,
-        data.rng(),
-        split=how,
-        least=least,
-        test_judges=test_judges,
-        development=not no_development,
+        split,
+        named,
+        rng,
         sizes=sizes,
         trials=trials,
         radii=(0.1,) if no_development else RADII,

@@ -20,7 +20,7 @@ generator of its own (splitmix64, one number of state), so runs may be spread ov
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import exp, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
@@ -97,28 +97,20 @@ class TrueSkill:
         games, means, variances = self._play(comparisons, rng, runs, ORDERS[self.order])
         mean, variance = means.mean(axis=0), variances.mean(axis=0)
         skills = self.skills(games)
-        options = {
+        facts = {
             "games": games,
             "players": self.players,
             "beta": sqrt(skills.beta2),
             "epsilon": skills.epsilon,
         }
-        deviations = {"spread": means.std(axis=0), "sigma": np.sqrt(variance)}
-        by_system = {
+        settings = {"variant": self.variant, "order": self.order, "runs": runs, "sigma": self.sigma} | facts
+        deviations = {
             name: dict(zip(comparisons.systems, values.tolist(), strict=True))
-            for name, values in deviations.items()
+            for name, values in (("spread", means.std(axis=0)), ("sigma", np.sqrt(variance)))
         }
-        signature = sign(
-            self.name,
-            comparisons,
-            variant=self.variant,
-            order=self.order,
-            runs=runs,
-            sigma=self.sigma,
-            **options,
-        )
+        signature = sign(self.name, comparisons, **settings)
         outcomes = carve(mean, variance, self.radius)
-        return Fitted(comparisons.systems, mean, signature, outcomes, variance, options | by_system)
+        return Fitted(comparisons.systems, mean, signature, outcomes, variance, facts | deviations)
 
     def sample_scores(self, comparisons: Comparisons, rng: np.random.Generator, samples: int) -> Floats:
         """The scores of many runs, (samples, systems), for rank ranges.
@@ -176,24 +168,23 @@ def make_trueskill(options: Options) -> TrueSkill:
     )
 
 
-def whole_rows(comparisons: Comparisons) -> list[tuple[list[int], list[int]]]:
-    """The systems of each row and how many are better than each; all comparisons of a ranking must be there, once."""
-    order = np.argsort(comparisons.row, kind="stable")
-    cuts = np.flatnonzero(np.diff(comparisons.row[order])) + 1
-    a, b, outcome = (array[order].tolist() for array in (comparisons.a, comparisons.b, comparisons.outcome))
-    rankings = []
-    for start, stop in pairwise([0, *cuts.tolist(), len(order)]):
-        ranks: dict[int, int] = {}
-        for i in range(start, stop):
-            ranks[a[i]] = ranks.get(a[i], 0) + (outcome[i] < 0)
-            ranks[b[i]] = ranks.get(b[i], 0) + (outcome[i] > 0)
-        expected = len(ranks) * (len(ranks) - 1) // 2
-        if expected != stop - start:
+def whole_rows(comparisons: Comparisons) -> list[list[tuple[int, int]]]:
+    """For each row its systems, with how many are better than each; all comparisons of a ranking must be there, once."""
+    n = len(comparisons.systems)
+    _, row, sizes = np.unique(comparisons.row, return_inverse=True, return_counts=True)
+    items = np.append(row * n + comparisons.a, row * n + comparisons.b)
+    members, place = np.unique(items, return_inverse=True)
+    better = np.bincount(place, np.append(comparisons.outcome < 0, comparisons.outcome > 0))
+    rankings: list[list[tuple[int, int]]] = [[] for _ in sizes]
+    for item, rank in zip(members.tolist(), better.tolist(), strict=True):
+        rankings[item // n].append((int(rank), item % n))
+    for ranking, size in zip(rankings, sizes.tolist(), strict=True):
+        expected = len(ranking) * (len(ranking) - 1) // 2
+        if expected != size:
             raise RyptError(
-                f"a ranking of {len(ranks)} systems has {expected} comparisons, found {stop - start}: games of more than "
-                "two need whole rankings"
+                f"a ranking of {len(ranking)} systems has {expected} comparisons, found {size}: games of more than two "
+                "need whole rankings"
             )
-        rankings.append((list(ranks), list(ranks.values())))
     return rankings
 
 
@@ -207,15 +198,11 @@ def make_games(comparisons: Comparisons, players: int, *, select: bool = False) 
     else:
         if n**players >= 2**63:
             raise RyptError(f"too many systems for games of {players}: {n}")
-        rankings = [
-            sorted((ranks[k], k, members[k]) for k in places)
-            for members, ranks in whole_rows(comparisons)
-            for places in combinations(range(len(members)), players)
-        ]
+        rankings = [sorted(game) for row in whole_rows(comparisons) for game in combinations(row, players)]
         if not rankings:
             raise RyptError(f"games of {players} need rankings of {players} systems or more, found none")
         table = np.array(rankings, np.int32)
-        ranks, systems = table[:, :, 0].copy(), table[:, :, 2].copy()
+        ranks, systems = table[:, :, 0].copy(), table[:, :, 1].copy()
     keys, starts, met = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((n, n), np.bool_)
     if select:
         numbers = np.sort(systems, axis=1) @ n ** np.arange(players - 1, -1, -1, dtype=np.int64)

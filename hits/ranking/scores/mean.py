@@ -82,6 +82,7 @@ def rank_by_mean(
         digits=DIGITS,
         descending=scores.higher,
         score_errors=_score_errors(scores, table, domains)[order],
+        wins=None if ranges is None or ranges.wins is None else ranges.wins[order],
     )
 
 
@@ -170,9 +171,8 @@ def score_ranges(
         return ranges_by_tests(means, rank_sum_tests(table), level), f"rank-sum-{level:g}"
     count = confidence.samples or COUNTED_SAMPLES
     unit, drawn = resampled_means(scores, table, rng, count, confidence.unit)
-    shape = confidence.shape or ("ends" if confidence.trim is not None else "densest")
-    trim = "" if confidence.trim is None else f"-trim-{confidence.trim}"
-    return ranges_of(drawn, confidence.trim, shape), f"samples-{count}{trim}-{unit}-{shape}"
+    shape = confidence.shape or "densest"
+    return ranges_of(drawn, shape=shape), f"samples-{count}-{unit}-{shape}"
 
 
 def ranges_by_tests(means: Floats, tests: Floats, level: float) -> Ranges:
@@ -198,7 +198,7 @@ def ranges_by_neighbours(means: Floats, wins: NDArray[np.bool_]) -> Ranges:
         better = [k for k in range(place) if wins[order[k], system]]
         worse = [k for k in range(place + 1, n) if wins[system, order[k]]]
         low[system], high[system] = max(better, default=-1) + 2, min(worse, default=n)
-    return Ranges(low, high)
+    return Ranges(low, high, wins=wins.sum(axis=1).astype(np.int64))
 
 
 def clusters_by_tests(means: Floats, tests: Floats, level: float) -> Ints:

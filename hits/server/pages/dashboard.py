@@ -83,7 +83,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
             waiting=waiting_batches(market.folder, store.hits.count_items()),
             campaign=market.options.campaign,
             excluded=excluded,
-            shared=market.options.shared_url(base(), market.access),
+            shared=replace(market.access, url=base(), parameter=market.options.parameters[0]).shared_url,
         )
 
     @routes.get("")

@@ -35,7 +35,7 @@ def market(tmp_path):
 
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     batch, at = tmp_path / "batch", ["--market", tmp_path / "market"]
-    assert set(market) == {"url", "endpoint_url", "access_key", "secret_key", "dashboard_url"}
+    assert set(market) == {"url", "access_key", "secret_key", "dashboard_url", "shared_url"}
     made = json.loads(
         run(
             capsys,

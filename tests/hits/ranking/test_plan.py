@@ -1,11 +1,14 @@
 """How many judgments: Koehn's table, the price, and what cannot be reached."""
 
+import json
 from decimal import Decimal
 from itertools import accumulate
 from math import ceil, comb
 
 import pytest
+from click.testing import CliRunner
 
+from hits.cli.rank.study import plan_
 from hits.payment import MTURK_FEES
 from hits.ranking.plan import plan, price_of, sign_limits
 from hits.ranking.simulation import SimulatedWorld, simulate
@@ -50,6 +53,14 @@ def test_more_of_anything_needs_more_judgments() -> None:
     )
     assert all(other.judgments > 1.2 * least.judgments for other in harder)
     assert plan(6, 6.0, 0.5, noise="text", experiments=100).judgments < least.judgments / 3
+
+
+def test_the_command_and_the_function_have_the_same_defaults() -> None:
+    few = ["--systems", "4", "--experiments", "30", "--json"]
+    printed = json.loads(CliRunner().invoke(plan_, few, catch_exceptions=False).stdout)
+    planned = plan(4, experiments=30)
+    assert (printed["judgments"], printed["seed"]) == (planned.judgments, planned.seed)
+    assert (printed["fees"], printed["total"]) == (str(planned.price.fees), str(planned.price.total))
 
 
 def test_price() -> None:

@@ -142,17 +142,6 @@ def test_several_models_have_their_tables_and_a_line_of_agreement(tmp_path: Path
         assert "bojar" in (tmp_path / f"both.{ending}").read_text(encoding="utf-8")
 
 
-def test_models_of_scores_and_of_comparisons_take_what_is_theirs(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text(SCORES, encoding="utf-8")
-    both = rank_side_by_side(
-        ComparisonFiles((tmp_path / "s.csv",)),
-        ["mean", "bojar"],
-        confidence=Confidence("wilcoxon", samples=50),
-    )
-    assert "ranges:wilcoxon" in both.tables[0].signature
-    assert "ranges:samples-50" in both.tables[1].signature  # the test is for scores
-
-
 def test_wrong_models_are_reported_before_anything_is_read() -> None:
     nowhere = ComparisonFiles(("nowhere",))
     for models, message in (

@@ -168,10 +168,10 @@ def test_json_has_what_the_command_promises() -> None:
 
 def test_the_signature_says_how_ranges_were_made() -> None:
     assert ranked()[0].signature.endswith("|ranges:samples-1000")
-    assert ranked(trim=3, samples=50, unit="row")[0].signature.endswith("|ranges:samples-50-trim-3-row")
+    assert ranked(samples=50, unit="row")[0].signature.endswith("|ranges:samples-50-row-densest")
     assert ranked(method="sign-test", level=0.01)[0].signature.endswith("|ranges:sign-test-0.01")
     with pytest.raises(
-        RyptError, match="expected confidence as one of bootstrap, koehn-slides, sign-test, none, found 'x'"
+        RyptError, match="expected confidence as one of bootstrap, sign-test, none, found 'x'"
     ):
         ranked(method="x")
 

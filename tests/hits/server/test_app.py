@@ -21,8 +21,8 @@ from flask.testing import FlaskClient
 
 from hits.batch.folder import BATCH_CSV, BATCH_TOML, TEMPLATE
 from hits.batch.page import question_xml
-from hits.market.folder import keep_batch, open_access, read_access
-from hits.server.app import MarketLinks, make_app, only_server, serve
+from hits.market.folder import MarketAccess, keep_batch, open_access, read_access
+from hits.server.app import make_app, only_server, serve
 from hits.server.settings import ServeOptions
 from rypt.text import InputError, RyptError
 
@@ -32,7 +32,7 @@ from dataclasses import asdict
 from hits.server.app import serve
 from hits.server.settings import ServeOptions
 options, port = ServeOptions(public_url=sys.argv[2]), int(sys.argv[3])
-serve(sys.argv[1], "127.0.0.1", port, lambda info: print(json.dumps(asdict(info)), flush=True), options)
+serve(sys.argv[1], "127.0.0.1", port, lambda access: print(json.dumps(asdict(access)), flush=True), options)
 """
 HIT = {
     "Title": "Judge",
@@ -45,19 +45,19 @@ HIT = {
 
 
 @contextmanager
-def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[MarketLinks]:
+def served(folder: Path, public_url: str = "", port: int = 0) -> Iterator[MarketAccess]:
     command = [sys.executable, "-c", SERVE, str(folder), public_url, str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield MarketLinks(**json.loads(process.stdout.readline()))
+            yield MarketAccess(**json.loads(process.stdout.readline()))
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(180) == 0
             assert process.stdout.read() == ""
 
 
-def client_of(url: str, info: MarketLinks, secret: str = "") -> Any:
+def client_of(url: str, info: MarketAccess, secret: str = "") -> Any:
     return boto3.client(
         "mturk",
         region_name="us-east-1",
@@ -121,9 +121,9 @@ def test_wrong_parameters_and_codes_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path: Path) -> None:
     with served(tmp_path / "market") as info:
-        made = client_of(info.endpoint_url, info).create_hit(**HIT)["HIT"]
+        made = client_of(info.url, info).create_hit(**HIT)["HIT"]
         with pytest.raises(ClientError, match="signature"):
-            client_of(info.endpoint_url, info, "wrong").list_hits()
+            client_of(info.url, info, "wrong").list_hits()
         access = read_access(tmp_path / "market")
         assert (access.url, access.parameter, access.hits_each) == (info.url, "PROLIFIC_PID", 0)
         assert info.dashboard_url == f"{info.url}dashboard?token={access.dashboard_token}"
@@ -131,7 +131,7 @@ def test_boto3_works_through_the_server_and_a_restart_keeps_everything(tmp_path:
     with served(tmp_path / "market") as again:
         assert (again.access_key, again.secret_key) == (info.access_key, info.secret_key)
         assert again.dashboard_url.partition("?")[2] == info.dashboard_url.partition("?")[2]
-        found = client_of(again.endpoint_url, again).list_hits()["HITs"]
+        found = client_of(again.url, again).list_hits()["HITs"]
     assert [hit["HITId"] for hit in found] == [made["HITId"]]
 
 
@@ -139,8 +139,8 @@ def test_boto3_works_under_a_prefix(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with served(tmp_path, f"http://127.0.0.1:{port}/labels", port) as info:
-        assert info.endpoint_url == f"http://127.0.0.1:{port}/labels/"
-        assert client_of(info.endpoint_url, info).list_hits()["NumResults"] == 0
+        assert info.url == f"http://127.0.0.1:{port}/labels/"
+        assert client_of(info.url, info).list_hits()["NumResults"] == 0
         with pytest.raises(ClientError, match="signature"):
             client_of(f"http://127.0.0.1:{port}/", info).list_hits()  # signed for another path
     app = make_app(tmp_path, options=ServeOptions(public_url="http://market.example/labels"))

@@ -311,9 +311,7 @@ def test_by_the_shared_link(tmp_path, few):
     batch, lines = few
     with served(tmp_path / "market", ServeOptions(simulated=True)) as market:
         published(tmp_path, batch, market)
-        link = ServeOptions().shared_url(
-            read_access(tmp_path / "market").base, read_access(tmp_path / "market")
-        )
+        link = read_access(tmp_path / "market").shared_url
         assert simulate(link, truth_of(lines, tmp_path), HONEST).total.hits == 2 * len(batch.items)
         assert all(name.startswith("simulated-") for name, _, _ in all_answers(tmp_path / "market"))
         with pytest.raises(RyptError, match="lets nobody in"):

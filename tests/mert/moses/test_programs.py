@@ -24,6 +24,14 @@ from rypt.metrics.campaign_rypt import Rypt
 START = [0.3, 0.2, 0.2, -0.3]
 
 
+def bleu_of(lists, weights, world):
+    texts = [lists.candidates[int(i)].text for i in lists.best(np.array(weights))]
+    return (
+        BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references).score
+        / 100
+    )
+
+
 def call(capfd, *arguments):
     """Exit code, stdout, stderr of one program, run in this process."""
     code = moses_cli.main([str(argument) for argument in arguments])
@@ -32,14 +40,23 @@ def call(capfd, *arguments):
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    """A working folder with a list, references and a start; extractor has run."""
+def make(tmp_path, monkeypatch):
+    """Fills the working folder with a list, references and a start."""
     monkeypatch.chdir(tmp_path)
-    made = World()
-    made.write_references(tmp_path)
-    made.write_nbest(tmp_path / "nbest.gz", START)
-    (tmp_path / "init.opt").write_text("0.3 0.2 0.2 -0.3\n0 0 0 0\n1 1 1 1\n")
+    Path("init.opt").write_text("0.3 0.2 0.2 -0.3\n0 0 0 0\n1 1 1 1\n")
+
+    def made(**settings):
+        world = World(**settings)
+        world.write_references(tmp_path)
+        world.write_nbest("nbest.gz", START)
+        return world
+
     return made
+
+
+@pytest.fixture
+def world(make):
+    return make()
 
 
 def extract(capfd, *more):
@@ -88,9 +105,7 @@ def test_two_iterations_of_mert_moses_pl(tmp_path):
         os.rename(tmp_path / "weights.txt", tmp_path / f"run{step}.weights.txt")
     merged = read_lists([tmp_path / f"run{step}.best100.out.gz" for step in (1, 2)])
     assert len(merged.features) > len(read_lists([tmp_path / "run1.best100.out.gz"]).features)
-    texts = [merged.candidates[i].text for i in merged.best(np.array(weights))]
-    theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
-    assert score == pytest.approx(theirs.score / 100, abs=1e-6)
+    assert score == pytest.approx(bleu_of(merged, weights, world), abs=1e-6)
     assert not list(tmp_path.glob(".*"))
 
 
@@ -99,20 +114,15 @@ def test_moses_tools_prints_a_folder_of_executables(capsys, tmp_path, monkeypatc
     code, out, _ = run(capsys, "moses-tools")
     folder = Path(out.removesuffix("\n"))
     assert (code, folder.parent) == (0, tmp_path / "rypt")
-    assert sorted(path.name for path in folder.iterdir()) == sorted(PROGRAMS)
-    assert all(os.access(path, os.X_OK) for path in folder.iterdir())
-    times = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     (folder / "mert").chmod(0o644)
     assert run(capsys, "moses-tools")[1] == out
-    assert os.access(folder / "mert", os.X_OK)
-    changed = [path.name for path in folder.iterdir() if path.stat().st_mtime_ns != times[path]]
-    assert changed == ["mert"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(PROGRAMS)
+    assert all(os.access(path, os.X_OK) for path in folder.iterdir())
     assert run(capsys, "moses-tools", "--folder", tmp_path / "here")[1] == f"{tmp_path / 'here'}\n"
-    code, _, err = run(capsys, "moses-tools", "--folder", tmp_path / "a b")
-    assert code == 1
-    assert "without blanks" in err
     (tmp_path / "file").write_text("")
-    assert run(capsys, "moses-tools", "--folder", tmp_path / "file" / "x")[0] == 1
+    for place, message in (("a b", "without blanks"), ("file/x", "Not a directory")):
+        code, _, err = run(capsys, "moses-tools", "--folder", tmp_path / place)
+        assert (code, message in err) == (1, True)
 
 
 def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_path):
@@ -135,89 +145,56 @@ def test_a_script_runs_its_python_wherever_that_is_and_whatever_lies_around(tmp_
     assert (done.returncode, done.stdout) == (0, "1.000000\n"), done.stderr
 
 
-def test_text_and_binary_files_give_the_same_answer(capfd, world):
-    extract(capfd)
-    text = mert(capfd, "-n", 3)[:2]
-    extract(capfd, "-b", "--ffile", "f.bin", "--scfile", "s.bin")
-    assert Path("f.bin").read_bytes().startswith(b"FEATURES_BIN_BEGIN_0 0 ")
-    assert mert(capfd, "-n", 3, "--ffile", "f.bin", "--scfile", "s.bin")[:2] == text
-
-
 def test_extractor_writes_what_moses_reads(capfd, world):
     assert "BLEU of " in extract(capfd, "-v", "1")
-    features, scores = (
-        list(read_blocks("features.data", FEATURES)),
-        list(read_blocks("statscore.data", SCORES)),
-    )
+    features = list(read_blocks("features.data", FEATURES))
+    scores = list(read_blocks("statscore.data", SCORES))
     assert features[0].names == tuple(NAMES)
     assert [block.segment for block in features] == [block.segment for block in scores] == list("01234567")
-    lists = read_lists(["nbest.gz"])
-    text, reference = lists.candidates[0].text.split(), world.references[0][0].split()
+    text, reference = read_lists(["nbest.gz"]).candidates[0].text.split(), world.references[0][0].split()
     same = sum(min(text.count(word), reference.count(word)) for word in set(text))
     row = scores[0].values[0].tolist()
     assert scores[0].names == ("BLEU",)
     assert row[:2] + row[3::2] + row[8:] == [same, *(len(text) - n for n in range(4)), len(reference)]
 
 
-def test_earlier_files_and_duplicates(capfd, world):
+def test_earlier_binary_and_duplicate_files(capfd, world):
     extract(capfd)
+    text = mert(capfd, "-n", 3)[:2]
     once = Path("features.data").read_bytes()
-    extract(
-        capfd,
-        "--prev-ffile",
-        "features.data",
-        "--prev-scfile",
-        "statscore.data",
-        "--ffile",
-        "f",
-        "--scfile",
-        "s",
-    )
+    earlier = ["--prev-ffile", "features.data", "--prev-scfile", "statscore.data", "--scfile", "s"]
+    extract(capfd, *earlier, "--ffile", "f")
     assert Path("f").read_bytes() == once
-    extract(capfd, "-E", "features.data", "-R", "statscore.data", "-d", "--ffile", "f", "--scfile", "s")
-    twice = [len(block.values) for block in read_blocks("f", FEATURES)]
-    assert twice == [2 * len(block.values) for block in read_blocks("features.data", FEATURES)]
+    extract(capfd, *earlier, "--ffile", "f", "-d")
+    counts = [[len(block.values) for block in read_blocks(path, FEATURES)] for path in ("f", "features.data")]
+    assert counts[0] == [2 * count for count in counts[1]]
+    extract(capfd, "-b", "--ffile", "f.bin", "--scfile", "s.bin")
+    assert Path("f.bin").read_bytes().startswith(b"FEATURES_BIN_BEGIN_0 0 ")
+    assert mert(capfd, "-n", 3, "--ffile", "f.bin", "--scfile", "s.bin")[:2] == text
 
 
-def test_sparse_features_become_one(capfd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    world = World(sparse=True)
-    world.write_references(tmp_path)
-    world.write_nbest("nbest.gz", START)
+def test_sparse_features_become_one(capfd, make):
+    world = make(sparse=True)
     extract(capfd, "-v", "1")
     assert "pair_" in Path("features.data").read_text()
     assert call(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz", "-b")[0] == 1
     Path("merge").write_text("pair_0 0.5\npair_1 -1\npair_unknown 3\n")
     Path("init.pro").write_text("0.1 0.1 0.1 0.1 1\n0 0 0 0 0\n1 1 1 1 1\n")
     weights, score, _ = mert(capfd, "--ifile", "init.pro,init.pro", "--sparse-weights", "merge", "-n", 5)
-    assert len(weights) == 5
     lists = read_lists(["nbest.gz"])
-    known = dict.fromkeys(lists.sparse.names, 0.0) | {"pair_0": 0.5, "pair_1": -1.0}
-    model = lists.features @ weights[:4] + weights[4] * lists.sparse.dot(
-        np.array([known[n] for n in lists.sparse.names])
-    )
-    bounds = lists.offsets.tolist()
-    texts = [lists.candidates[a + int(np.argmax(model[a:b]))].text for a, b in pairwise(bounds)]
+    held = dict.fromkeys(lists.sparse.names, 0.0) | {"pair_0": 0.5, "pair_1": -1.0}
+    sparse = weights[4] * lists.sparse.dot(np.array([held[name] for name in lists.sparse.names]))
+    model = lists.features @ weights[:4] + sparse
+    chosen = [a + int(np.argmax(model[a:b])) for a, b in pairwise(lists.offsets.tolist())]
+    texts = [lists.candidates[i].text for i in chosen]
     theirs = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(texts, world.references)
     assert score == pytest.approx(theirs.score / 100, abs=1e-6)
-
-
-def test_only_some_weights_move(capfd, world):
-    extract(capfd)
-    Path("second.opt").write_text("9 9 9 9\n")
-    weights, _, _ = mert(capfd, "-o", "TM0_0,WordPenalty0_0", "-n", 3, "--ifile", "init.opt,second.opt")
-    assert [weights[0], weights[2]] == [0.3, 0.2]
-    assert weights[1] != 0.2
-    everything = mert(capfd, "-o", ",".join(NAMES), "-n", 3)[0]
-    assert sum(map(abs, everything)) == pytest.approx(1)
-    assert everything == mert(capfd, "-n", 3)[0]
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--type", "powell", "--ntry", "9"],
-        ["--scconfig", "case:true,reflen:closest"],
+        ["--type", "powell", "--ntry", "9", "--scconfig", "case:true,reflen:closest"],
         ["--threads", "2", "-v", "1"],
         ["-P", "LM0_0,TM0_1"],
     ],
@@ -227,22 +204,22 @@ def test_every_way_of_searching_finds_weights_and_says_their_true_score(capfd, w
     extract(capfd)
     weights, score, err = mert(capfd, "-n", 4, "-r", 7, *options)
     lists = read_lists(["nbest.gz"])
-    found, start = (
-        BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
-            [lists.candidates[i].text for i in lists.best(np.array(values))], world.references
-        )
-        for values in (weights, START)
-    )
-    assert score == pytest.approx(found.score / 100, abs=1e-6)
-    assert found.score >= start.score
+    assert score == pytest.approx(bleu_of(lists, weights, world), abs=1e-6)
+    assert score >= bleu_of(lists, START, world)
     assert mert(capfd, "-n", 4, "-r", 7, *options)[0] == weights
     assert ("start 4: " in err) == ("-v" in options)
 
 
-def test_the_seed_decides_and_is_1_by_default(capfd, world):
+def test_only_some_weights_move_and_the_seed_decides(capfd, world):
     extract(capfd)
-    assert mert(capfd, "-n", 2) == mert(capfd, "-n", 2, "-r", 1)
-    assert mert(capfd, "-n", 2)[0] != mert(capfd, "-n", 2, "-r", 2)[0]
+    Path("second.opt").write_text("9 9 9 9\n")
+    weights, _, _ = mert(capfd, "-o", "TM0_0,WordPenalty0_0", "-n", 3, "--ifile", "init.opt,second.opt")
+    assert [weights[0], weights[2]] == [0.3, 0.2]
+    assert weights[1] != 0.2
+    everything = mert(capfd, "-o", ",".join(NAMES), "-n", 3)[0]
+    assert sum(map(abs, everything)) == pytest.approx(1)
+    assert everything == mert(capfd, "-n", 3)[0] == mert(capfd, "-n", 3, "-r", 1)[0]
+    assert everything != mert(capfd, "-n", 3, "-r", 2)[0]
 
 
 @pytest.mark.parametrize("sctype", ["TER", "CHRF", "BLEU,CHRF"])
@@ -251,22 +228,21 @@ def test_other_metrics(capfd, world, sctype):
     extract(capfd, *config)
     weights, score, _ = mert(capfd, *config, "-n", 3)
     lists = read_lists(["nbest.gz"])
-    Path("chosen").write_text("".join(f"{lists.candidates[i].text}\n" for i in lists.best(np.array(weights))))
+    chosen = lists.best(np.array(weights))
+    Path("chosen").write_text("".join(f"{lists.candidates[int(i)].text}\n" for i in chosen))
     code, out, _ = call(capfd, "evaluator", "-R", "ref0", "--candidate", "chosen", *config)
     assert (code, float(out)) == (0, pytest.approx(score, abs=1e-6))
     code, _, err = call(capfd, "mert", "-d", 4, "--sctype", "BLEU")
     assert code == 1
     assert "mert: expected 9 statistics of BLEU, as --sctype says, found " in err
-    assert sctype in err
 
 
-def test_rypt(capfd, demo_campaign, tmp_path, monkeypatch):
+def test_rypt_alone_and_mixed_with_bleu(capfd, demo_campaign, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = ["--sctype", "RYPT", "--scconfig", f"case:true,campaign:{demo_campaign}"]
-    nbest = demo_campaign / "nbest.en"
-    code, _, err = call(capfd, "extractor", *config, "-r", demo_campaign / "reference.en", "-n", nbest)
-    assert code == 0, err
-    assert next(iter(read_blocks("statscore.data", SCORES))).names == ("RYPT",)
+    nbest, rypt = demo_campaign / "nbest.en", f"campaign:{demo_campaign}"
+    files = ["--reference", demo_campaign / "reference.en", "--nbest", nbest]
+    config = ["--sctype", "RYPT", "--scconfig", f"case:true,{rypt}"]
+    assert call(capfd, "extractor", *config, *files)[0] == 0
     size = len(next(iter(read_blocks("features.data", FEATURES))).names)
     Path("init.opt").write_text("\n".join(" ".join([value] * size) for value in ("0.1", "0", "1")))
     code, _, err = call(capfd, "mert", "-d", size, *config, "-n", 5)
@@ -275,77 +251,54 @@ def test_rypt(capfd, demo_campaign, tmp_path, monkeypatch):
     lists, metric = read_lists([nbest]), Rypt.from_campaign(demo_campaign)
     chosen = [lists.candidates[int(i)] for i in lists.best(np.array(weights))]
     assert score == pytest.approx(metric.score(metric.stats(chosen).sum(axis=0, keepdims=True))[0], abs=1e-6)
-    first = call(capfd, "evaluator", *config, "--nbest", nbest)
-    assert first[0] == 0
-    assert score > float(first[1])
-
-
-def test_rypt_mixed_with_bleu(capfd, demo_campaign, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    nbest, reference = demo_campaign / "nbest.en", demo_campaign / "reference.en"
-    files = ["--reference", reference, "--nbest", nbest]
-    rypt = f"campaign:{demo_campaign}"
     mixed = ["-s", "BLEU,RYPT", "-c", f"weights:0.7+0.3,{rypt}"]
     code, out, err = call(capfd, "evaluator", *files, "-s", "BLEU", "-s", "RYPT", "-c", rypt, *mixed)
     assert code == 0, err
     (_, bleu), (_, human), (name, both) = (line.split("\t") for line in out.splitlines())
-    assert name == "BLEU,RYPT"
-    assert float(both) == pytest.approx(0.7 * float(bleu) + 0.3 * float(human), abs=1e-6)
-    code, _, err = call(
-        capfd, "extractor", *files, "--sctype", "BLEU,RYPT", "--scconfig", f"weights:0.7+0.3,{rypt}"
+    assert score > float(human)
+    assert (name, float(both)) == (
+        "BLEU,RYPT",
+        pytest.approx(0.7 * float(bleu) + 0.3 * float(human), abs=1e-6),
     )
-    assert code == 0, err
-    assert next(iter(read_blocks("statscore.data", SCORES))).values.shape[1] == 13
 
 
-def test_batch_mira(capfd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    world = World(sparse=True)
-    world.write_references(tmp_path)
-    world.write_nbest("nbest.gz", START)
+def test_batch_mira(capfd, make):
+    make(sparse=True)
     extract(capfd)
     Path("run1.dense").write_text("LM0= 0.01\nTM0= 0.1\nTM0= 0.1\nWordPenalty0= -0.1\n")
     Path("run1.sparse-weights").write_text("pair_1 0.01\npair_9 0.5\n")
     files = ["--ffile", "features.data", "--scfile", "statscore.data"]
-    start = ["--dense-init", "run1.dense", "--sparse-init", "run1.sparse-weights"]
-    code, out, err = call(capfd, "kbmira", *start, "-r", 2, *files, "-J", 20, "-o", "mert.out")
+    common = ["--sparse-init", "run1.sparse-weights", "-r", 2, *files, "-J", 20]
+    code, out, err = call(capfd, "kbmira", "--dense-init", "run1.dense", *common, "-o", "mert.out")
     assert (code, out) == (0, ""), err
     words = dict(line.split() for line in Path("mert.out").read_text().splitlines())
     assert list(words)[:4] == ["F0", "F1", "F2", "F3"]
     assert set(list(words)[4:]) <= {f"pair_{i}" for i in range(10)}
     assert float(words["pair_9"]) == 0.5
     before, after = (float(line.split(" = ")[1]) for line in err.splitlines())
-    assert "Best BLEU = " in err
     assert after > before
     Path("init.opt").write_text("0.01 0.1 0.1 -0.1\n0 0 0 0\n1 1 1 1\n")
-    assert call(capfd, "kbmira", "-d", "init.opt", "-s", "run1.sparse-weights", "-r", 2, *files, "-J", 20)[
-        1
-    ] == (Path("mert.out").read_text())
+    assert call(capfd, "kbmira", "-d", "init.opt", *common)[1] == Path("mert.out").read_text()
 
 
 def test_evaluator(capfd, world):
-    Path("out").write_text("".join(f"{line}\n" for line in world.references[0]))
-    assert call(capfd, "evaluator", "--reference", "ref0", "-s", "BLEU", "--candidate", "out") == (
-        0,
-        "1.000000\n",
-        "",
-    )
-    Path("wrong").write_text("".join(f"{line} the\n" for line in world.references[0]))
-    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "-C", "out,wrong", "-s", "BLEU", "-s", "TER")
+    lines = world.references[0]
+    for name, change in (("out", str), ("upper", str.upper), ("wrong", lambda line: f"{line} the")):
+        Path(name).write_text("".join(f"{change(line)}\n" for line in lines))
+    plain = ["evaluator", "--reference", "ref0"]
+    assert call(capfd, *plain, "-s", "BLEU", "--candidate", "out") == (0, "1.000000\n", "")
+    lower = ["--scconfig", "case:false"]  # mert-moses.pl names no metric where it is BLEU
+    assert call(capfd, *plain, *lower, "--candidate", "upper")[1] == "1.000000\n"
+    _, out, _ = call(capfd, *plain, "-C", "out,wrong", "-s", "BLEU", "-s", "TER")
     rows = [line.split("\t") for line in out.splitlines()]
     assert [row[:2] for row in rows] == [["out", "BLEU"], ["out", "TER"], ["wrong", "BLEU"], ["wrong", "TER"]]
-    words = sum(len(line.split()) for line in world.references[0])
-    assert float(rows[3][2]) == pytest.approx(1 - 8 / words, abs=1e-6)
-    _, out, _ = call(capfd, "evaluator", "-R", "ref0", "--nbest", "nbest.gz", "--bootstrap", 50, "--rseed", 3)
-    Path("upper").write_text("".join(f"{line.upper()}\n" for line in world.references[0]))
-    settings = ["--scconfig", "case:false"]  # mert-moses.pl names no metric where it is BLEU
-    assert (
-        call(capfd, "evaluator", "--reference", "ref0", *settings, "--candidate", "upper")[1] == "1.000000\n"
-    )
+    words = sum(len(line.split()) for line in lines)
+    assert float(rows[3][2]) == pytest.approx(1 - len(lines) / words, abs=1e-6)
+    _, out, _ = call(capfd, *plain, "--nbest", "nbest.gz", "--bootstrap", 50, "--rseed", 3)
     score, interval = out.rstrip().split("\t")
     low, high = map(float, interval.strip("[]").split(","))
     assert low <= float(score) <= high
-    assert call(capfd, "evaluator", "-R", "ref0", "-n", "nbest.gz", "-b", 50, "-r", 3)[1] == out
+    assert call(capfd, *plain, "-n", "nbest.gz", "-b", 50, "-r", 3)[1] == out
 
 
 WRONG = [
@@ -427,45 +380,30 @@ def test_help(capfd):
         assert (stop.value.code, capfd.readouterr().out.split()[:2]) == (0, ["usage:", program])
 
 
-def out_of(capfd, *arguments):
-    """What one program prints."""
-    moses_cli.main([str(argument) for argument in arguments])
-    return capfd.readouterr()
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("init.opt").write_text("0.3 0.2 0.2 -0.3\n0 0 0 0\n1 1 1 1\n")
-    return tmp_path
-
-
-def made(folder, **settings):
-    world = World(**settings)
-    paths = world.write_references(folder)
-    world.write_nbest("nbest.gz", START)
-    return world, ",".join(map(str, paths))
-
-
 # What is wrong in Moses' own programs, and must not be wrong here
 
 
-def test_chrf_scores(capfd, folder):
-    """Moses' statistics of CHRF are all 0 and its score is not a number."""
-    Path("ref").write_text("the cat sees a dog\nder Fuß\n")
-    Path("part").write_text("the cat\nder\n")
-    assert out_of(capfd, "evaluator", "-R", "ref", "-C", "ref", "-s", "CHRF").out == "1.000000\n"
-    part = float(out_of(capfd, "evaluator", "-R", "ref", "-C", "part", "-s", "CHRF", "-c", "beta:2").out)
-    theirs = CHRF().corpus_score(["the cat", "der"], [["the cat sees a dog", "der Fuß"]]).score
-    assert part == pytest.approx(theirs / 100, abs=1e-6)  # recall counts what the candidate lacks
-    Path("nbest").write_text("0 ||| the cat ||| LM0= 1 ||| 0\n")
-    out_of(capfd, "extractor", "-r", "ref", "-n", "nbest", "-s", "CHRF")
-    ((block),) = read_blocks("statscore.data", SCORES)
-    assert block.names[0] == "CHRF"
-    assert block.values.sum() > 0
+def test_chrf_scores_and_whole_means_of_three_references(capfd, make):
+    """Moses' statistics of CHRF are all 0 and its score is no number; it casts steps of means to integers."""
+    world = make(references=3, segments=12)
+    world.references[1] = [
+        f"{line} {'of the ' * (i % 3)}".strip() for i, line in enumerate(world.references[1])
+    ]
+    world.write_references(Path())
+    extract(capfd, "-r", "ref0,ref1,ref2", "-s", "TER", "-c", "case:true")
+    weights, score, _ = mert(capfd, "-n", 5, "-s", "TER")
+    lists = read_lists(["nbest.gz"])
+    texts = [lists.candidates[int(i)].text for i in lists.best(np.array(weights))]
+    theirs = TER(case_sensitive=True).corpus_score(texts, world.references).score
+    assert score == pytest.approx(1 - theirs / 100, abs=1e-6)
+    Path("chosen").write_text("".join(f"{text}\n" for text in texts))
+    ours = call(capfd, "evaluator", "-R", "ref0", "-C", "chosen", "-s", "CHRF", "-c", "beta:2")[1]
+    assert float(ours) == pytest.approx(
+        CHRF().corpus_score(texts, world.references[:1]).score / 100, abs=1e-6
+    )
 
 
-def test_old_labels_are_no_features(capfd, folder):
+def test_old_labels_are_no_features(capfd, world):
     """Moses reads ``d:`` as the number 0, so 15 features become 19."""
     values = [list(range(7)), [7.5, 8], [9, 10, 11, 12, -13], [-14]]
     Path("ref").write_text("a b\n")
@@ -474,103 +412,68 @@ def test_old_labels_are_no_features(capfd, folder):
             f"{label}{sign} {' '.join(map(str, v))}" for label, v in zip("dltw", values, strict=True)
         )
         Path(name).write_text(f"0 ||| a b ||| {fields} ||| -1\n0||| a  ||| {fields} ||| -1\n")
-        out_of(capfd, "extractor", "-r", "ref", "-n", name, "-F", f"{name}.f", "-S", f"{name}.s")
+        call(capfd, "extractor", "-r", "ref", "-n", name, "-F", f"{name}.f", "-S", f"{name}.s")
     ((block),) = read_blocks("old.f", FEATURES)
     assert len(block.names) == 15
     assert block.values[0].tolist() == [v for group in values for v in group]
     assert Path("old.f").read_bytes() == Path("new.f").read_bytes()
 
 
-@pytest.mark.parametrize("constant", [1.0, 1e6 / 3, -1e-9])
-def test_a_constant_feature_never_swallows_the_others(capfd, folder, constant):
+def test_a_constant_feature_never_swallows_the_others(capfd, world):
     """In Moses a line on which nothing changes has a best step of 3e38, and the other weights vanish."""
-    world, _ = made(folder)
     for found in world.candidates:
         for i, (text, values, extra) in enumerate(found):
-            found[i] = text, [*values[:3], constant], extra
+            found[i] = text, [*values[:3], 1e6 / 3], extra
     world.write_nbest("nbest.gz", START)
-    out_of(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz")
-    for seed in range(1, 6):
-        log = out_of(capfd, "mert", "-d", 4, "-n", 5, "-r", seed).err
-        weights, score = best_point(log)
+    extract(capfd)
+    for seed in range(1, 4):
+        weights, score, log = mert(capfd, "-n", 5, "-r", seed)
         assert score > 0.1
         assert max(map(abs, weights)) <= 1
         assert sum(map(abs, weights[:3])) > 0.05
         assert "never different inside a segment, so left alone: WordPenalty0_0" in log
 
 
-def test_positive_weights_are_positive_where_it_counts(capfd, folder):
+def test_positive_weights_are_positive_where_it_counts(capfd, world):
     """Moses looks at the border of the interval, not at the point it chooses."""
-    made(folder)
-    out_of(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz")
-    free = best_point(out_of(capfd, "mert", "-d", 4, "-n", 5).err)[0]
-    negative = [name for name, weight in zip(NAMES, free, strict=True) if weight < 0]
-    assert negative
-    for seed in range(1, 8):
-        weights, _ = best_point(
-            out_of(capfd, "mert", "-d", 4, "-n", 5, "-r", seed, "-P", ",".join(NAMES)).err
-        )
-        assert min(weights) >= 0
-        assert max(weights) > 0
-        some = dict(
-            zip(
-                NAMES,
-                best_point(out_of(capfd, "mert", "-d", 4, "-r", seed, "-P", negative[0]).err)[0],
-                strict=True,
-            )
-        )
-        assert some[negative[0]] >= 0
+    extract(capfd)
+    free = mert(capfd, "-n", 5)[0]
+    negative = next(i for i, weight in enumerate(free) if weight < 0)
+    for seed in range(1, 4):
+        assert min(mert(capfd, "-n", 5, "-r", seed, "-P", ",".join(NAMES))[0]) >= 0
+        assert mert(capfd, "-r", seed, "-P", NAMES[negative])[0][negative] >= 0
 
 
-def test_statistics_are_neither_cut_nor_do_they_drift(capfd, folder):
-    """Three references of different lengths have a mean that is no whole number; Moses casts its steps to integers."""
-    world, references = made(folder, references=3, segments=12)
-    world.references[1] = [
-        f"{line} {'of the ' * (i % 3)}".strip() for i, line in enumerate(world.references[1])
-    ]
-    world.write_references(folder)
-    out_of(capfd, "extractor", "-r", references, "-n", "nbest.gz", "-s", "TER", "-c", "case:true")
-    weights, score = best_point(out_of(capfd, "mert", "-d", 4, "-n", 5, "-s", "TER").err)
-    lists = read_lists(["nbest.gz"])
-    texts = [lists.candidates[i].text for i in lists.best(np.array(weights))]
-    theirs = TER(case_sensitive=True).corpus_score(texts, world.references).score
-    assert score == pytest.approx(1 - theirs / 100, abs=1e-6)
-    assert len({sum(len(document[i].split()) for document in world.references) % 3 for i in range(12)}) > 1
-
-
-def test_fractions_are_refused_rather_than_cut(capfd, folder):
-    Path("f").write_text("FEATURES_TXT_BEGIN_0 0 1 1 a_0 \n1 \nFEATURES_TXT_END_0\n")
-    Path("s").write_text("SCORES_TXT_BEGIN_0 0 1 3 TER\n1.5 3 50 \nSCORES_TXT_END_0\n")
-    Path("init.opt").write_text("1\n0\n1\n")
-    err = out_of(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER").err
-    assert err == "mert: s:2: expected integers as statistics, found 1.5 in candidate 0\n"
-
-
-def test_mean_and_variance_are_of_the_starts_that_were_made(capfd, folder):
+def test_mean_and_variance_are_of_the_starts_that_were_made(capfd, world):
     """Moses divides by the number of random starts, though the given ones were climbed too."""
-    made(folder)
     Path("second.opt").write_text("1 -1 1 -1\n")
-    out_of(capfd, "extractor", "-r", "ref0", "-n", "nbest.gz")
-    log = out_of(capfd, "mert", "-d", 4, "-n", 3, "--ifile", "init.opt,second.opt", "-v", 1).err
-    ends = [float(score) for score in re.findall(r"^start \d+: (.*)$", log, re.MULTILINE)]
+    extract(capfd)
+    _, score, log = mert(capfd, "-n", 3, "--ifile", "init.opt,second.opt", "-v", 1)
+    ends = [float(end) for end in re.findall(r"^start \d+: (.*)$", log, re.MULTILINE)]
     said = re.search(r"^5 starts: mean (\S+), variance (\S+)$", log, re.MULTILINE)
     assert len(ends) == 5
     assert float(said[1]) == pytest.approx(np.mean(ends), abs=1e-6)
     assert float(said[2]) == pytest.approx(np.var(ends), rel=0.02, abs=1e-9)
-    assert best_point(log)[1] >= max(ends)
+    assert score >= max(ends)
 
 
 @pytest.mark.parametrize("order", ["exact,other", "other,exact"])
-def test_ter_keeps_a_reference_without_edits(capfd, folder, order):
-    Path("exact").write_text("a b c\n")
-    Path("other").write_text("x y z\n")
-    Path("nbest").write_text("0 ||| a b c ||| LM0= 1 ||| 0\n")
-    out_of(capfd, "extractor", "-r", order, "-n", "nbest", "-s", "TER")
+def test_ter_keeps_a_reference_without_edits(capfd, world, order):
+    for name, line in (("exact", "a b c"), ("other", "x y z"), ("nbest", "0 ||| a b c ||| LM0= 1 ||| 0")):
+        Path(name).write_text(f"{line}\n")
+    assert call(capfd, "extractor", "-r", order, "-n", "nbest", "-s", "TER")[0] == 0
     ((block),) = read_blocks("statscore.data", SCORES)
     assert block.values.tolist() == [[0, 300, 0]]
 
 
-def test_scores_below_zero_and_fractions_that_nobody_reads(capfd, folder):
+def test_fractions_are_refused_rather_than_cut(capfd, world):
+    Path("f").write_text("FEATURES_TXT_BEGIN_0 0 1 1 a_0 \n1 \nFEATURES_TXT_END_0\n")
+    Path("s").write_text("SCORES_TXT_BEGIN_0 0 1 3 TER\n1.5 3 50 \nSCORES_TXT_END_0\n")
+    code, _, err = call(capfd, "mert", "-d", 1, "-F", "f", "-S", "s", "-s", "TER")
+    assert (code, err) == (1, "mert: s:2: expected integers as statistics, found 1.5 in candidate 0\n")
+
+
+def test_scores_below_zero_and_fractions_that_nobody_reads(capfd, world):
     """Moses' best score begins at 0, so where all are below, its weights are all 0; it writes TER's third column only."""
     with open("f", "wb") as stream:
         write_blocks(stream, FEATURES, [Block("0", ("a_0", "b_0"), np.eye(2))])
@@ -578,6 +481,6 @@ def test_scores_below_zero_and_fractions_that_nobody_reads(capfd, folder):
         "SCORES_TXT_BEGIN_0 0 2 3 TER\n900 300 300.5 \n400 300 133.3333 \nSCORES_TXT_END_0\n"
     )
     Path("init.opt").write_text("1 0\n0 0\n1 1\n")
-    weights, score = best_point(out_of(capfd, "mert", "-d", 2, "-F", "f", "-S", "s", "-s", "TER").err)
+    weights, score = best_point(call(capfd, "mert", "-d", 2, "-F", "f", "-S", "s", "-s", "TER")[2])
     assert score == pytest.approx(-1 / 3, abs=1e-6)
     assert weights[1] > weights[0]

@@ -21,19 +21,14 @@ BEST_POINT = re.compile(r"Best point:\s*([\s\d\.\-e]+?)\s*=> ([\-\d\.]+)")  # wh
 floats = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def test_a_starting_point_and_its_box(tmp_path):
-    (tmp_path / "init.opt").write_text("0.5 -1 0.2\n0 -1 0\n1 1 1\n")
-    found = read_starts([tmp_path / "init.opt"], 3)
-    assert found.points.tolist() == [[0.5, -1, 0.2]]
-    assert (found.low.tolist(), found.high.tolist()) == ([0, -1, 0], [1, 1, 1])
-
-
-def test_historic_bests_are_several_files(tmp_path):
+def test_starting_points_of_several_iterations_and_their_box(tmp_path):
     for run, text in enumerate(["1 2\n0 3\n1 -3\n", "3 4\n7 7\n8 8\n", "5 6 \n\n"], start=1):
         (tmp_path / f"run{run}.init.opt").write_text(text)
-    found = read_starts([tmp_path / f"run{run}.init.opt" for run in (1, 2, 3)])
+    found = read_starts([tmp_path / f"run{run}.init.opt" for run in (1, 2, 3)], 2)
     assert found.points.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert (found.low.tolist(), found.high.tolist()) == ([0, -3], [1, 3])
+    with pytest.raises(RyptError, match="expected a file with a starting point"):
+        read_starts([])
 
 
 @pytest.mark.parametrize(
@@ -56,11 +51,6 @@ def test_starting_points_that_cannot_be_read(tmp_path, texts, size, message):
         (tmp_path / f"a{i}").write_text(text)
     with pytest.raises(InputError, match=message):
         read_starts([tmp_path / f"a{i}" for i in range(len(texts))], size)
-
-
-def test_no_starting_point():
-    with pytest.raises(RyptError, match="expected a file with a starting point"):
-        read_starts([])
 
 
 @given(st.lists(floats, min_size=1), floats.filter(lambda x: abs(x) < 1e6))

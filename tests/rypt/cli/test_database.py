@@ -112,6 +112,16 @@ def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_p
     )
 
 
+def test_a_table_with_renamed_columns_is_one_of_judgments(run: Run, one: Path, tmp_path: Path) -> None:
+    """Its columns are named as those of MQM ratings are."""
+    names = ["seg_id", "start", "stop", "phrase", "any", "system", "rater", "x", "y", "z"]
+    cells = ["s", "0", "2", "the patient", "NO", "JHU", "r1", "", "", ""]
+    (tmp_path / "a.tsv").write_text("\t".join(names) + "\n" + "\t".join(cells) + "\n")
+    renamed = ["seg_id=segment", "any=label", "system=origin", "rater=worker"]
+    done = run("import", "j.db", "a.tsv", *(word for name in renamed for word in ("--rename", name)))
+    assert (done.code, len(content(one))) == (0, 2), done.err
+
+
 def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, tmp_path: Path) -> None:
     lines = run("export", "j.db")
     assert (lines.code, lines.err, len(lines.out.splitlines())) == (0, "", 2)

@@ -139,7 +139,7 @@ def test_several_models_and_files_of_tables(scores: Path, tmp_path: Path) -> Non
 
 def test_counts_say_that_they_have_no_rows(counts: Path) -> None:
     assert "resampled one by one" in run(counts).stderr
-    assert "ranges:samples-1000|" in run(counts, "--confidence", "koehn-slides").stdout
+    assert "ranges:samples-1000|" in run(counts, "--unit", "comparison", "--range", "ends").stdout
     assert "resampled one by one" not in run(counts, "--confidence", "sign-test").stderr
 
 

@@ -7,6 +7,7 @@ from scipy import stats
 from hits.ranking.confidence import Confidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
 from hits.ranking.scores.mean import clusters_by_tests, ranges_by_tests, rank_by_mean, resampled_means
+from hits.ranking.table import significant_wins
 from rypt.text import RyptError
 
 
@@ -118,25 +119,26 @@ def test_a_mean_over_domains() -> None:
         )
 
 
+def is_better(a: list[float], b: list[float]) -> bool:
+    """As WMT25's program tests it: scores of the first wave, then of the second, NaN where there is none."""
+    half = len(b) // 2
+    pairs = zip(a + a, b + b[half:] + b[:half], strict=True)
+    gaps = [x - y for x, y in pairs if not (np.isnan(x) or np.isnan(y))]
+    return bool(stats.wilcoxon(gaps, alternative="greater").pvalue < 0.05 / 2)
+
+
 def as_wmt25(values: dict[str, list[float]]) -> list[tuple[str, int, int]]:
-    """A literal reading of WMT25's program: scores of the first wave, then of the second, NaN where there is none."""
-
-    def better(a: list[float], b: list[float]) -> bool:
-        half = len(b) // 2
-        pairs = zip(a + a, b + b[half:] + b[:half], strict=True)
-        gaps = [x - y for x, y in pairs if not (np.isnan(x) or np.isnan(y))]
-        return bool(stats.wilcoxon(gaps, alternative="greater").pvalue < 0.05 / 2)
-
+    """A literal reading of WMT25's program."""
     systems = sorted(values.items(), key=lambda item: -np.nanmean(item[1]))
     rows = []
     for i, (name, mine) in enumerate(systems):
         low = high = i + 1
         for _, other in systems[:i][::-1]:
-            if better(other, mine):
+            if is_better(other, mine):
                 break
             low -= 1
         for _, other in systems[i + 1 :]:
-            if better(mine, other):
+            if is_better(mine, other):
                 break
             high += 1
         rows.append((name, low, high))
@@ -158,6 +160,8 @@ def test_ranges_of_wmt25(seed: int) -> None:
     ]
     ranked = rank_by_mean(scores_of(rows), Confidence("wilcoxon-neighbours"), rng)
     assert [(s.system, s.low, s.high) for s in ranked.systems] == as_wmt25(values)
+    pairs = ((one, other) for one in values.values() for other in values.values() if one is not other)
+    assert sum(significant_wins(ranked, s) for s in ranked.systems) == sum(is_better(*pair) for pair in pairs)
     ends = [
         k
         for k in range(1, 7)

@@ -1,6 +1,7 @@
 """What workers can do on their pages, and what nobody can: forms, other people's work, links, tests."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,7 +311,8 @@ def test_a_service_may_name_its_parameter_and_its_code(tmp_path: Path) -> None:
     )
     world = World(tmp_path, shared)
     access = world.app.extensions["market"].access
-    assert shared.shared_url("http://h", access) == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
+    access = replace(access, url="http://h/", parameter="sona_id")
+    assert access.shared_url == f"http://h/join/{access.join_key}?sona_id=PARTICIPANT"
     person = Person(world.app.test_client())
     assert person.client.get(f"/join/{access.join_key}?PROLIFIC_PID=7").status_code == 400
     assert person.client.get(f"/join/{access.join_key}?sona_id=7").status_code == 303
