@@ -41,40 +41,21 @@ ITEM = {
     "phrase_1": "the house",
     "phrase_2": "= the house",
 }
+# as the site wrote it
 SITE_ROW = {
-    "HITId": "2SITE",
-    "HITTypeId": "2TYPE",
-    "Title": "Judge translations",
-    "Description": "d",
-    "Keywords": "a, b",
-    "Reward": "$0.02",
-    "CreationTime": "Mon Sep 21 09:00:00 PDT 2009",
-    "MaxAssignments": "1",
-    "RequesterAnnotation": "BatchId:117;",
-    "AssignmentDurationInSeconds": "3600",
-    "AutoApprovalDelayInSeconds": "604800",
-    "Expiration": "Mon Sep 28 09:00:00 PDT 2009",
-    "NumberOfSimilarHITs": "",
-    "LifetimeInSeconds": "",
-    "AssignmentId": "2ASSIGN",
-    "WorkerId": "A2WORKER",
-    "AssignmentStatus": "Approved",
-    "AcceptTime": "Mon Sep 21 10:11:12 PDT 2009",
-    "SubmitTime": "Mon Sep 21 10:11:42 PDT 2009",
-    "AutoApprovalTime": "Mon Sep 28 10:11:42 PDT 2009",
-    "ApprovalTime": "Tue Sep 22 08:00:00 PDT 2009",
-    "RejectionTime": "",
-    "RequesterFeedback": "",
-    "WorkTimeInSeconds": "30",
-    "LifetimeApprovalRate": "100% (5/5)",
-    "Last30DaysApprovalRate": "100% (5/5)",
-    "Last7DaysApprovalRate": "0% (0/0)",
+    **{"HITId": "2SITE", "HITTypeId": "2TYPE", "Title": "Judge translations", "Description": "d"},
+    **{"Keywords": "a, b", "Reward": "$0.02", "CreationTime": "Mon Sep 21 09:00:00 PDT 2009"},
+    **{"MaxAssignments": "1", "RequesterAnnotation": "BatchId:117;", "AssignmentDurationInSeconds": "3600"},
+    **{"AutoApprovalDelayInSeconds": "604800", "Expiration": "Mon Sep 28 09:00:00 PDT 2009"},
+    **{"NumberOfSimilarHITs": "", "LifetimeInSeconds": "", "AssignmentId": "2ASSIGN", "WorkerId": "A2WORKER"},
+    **{"AssignmentStatus": "Approved", "AcceptTime": "Mon Sep 21 10:11:12 PDT 2009"},
+    **{"SubmitTime": "Mon Sep 21 10:11:42 PDT 2009", "AutoApprovalTime": "Mon Sep 28 10:11:42 PDT 2009"},
+    **{"ApprovalTime": "Tue Sep 22 08:00:00 PDT 2009", "RejectionTime": "", "RequesterFeedback": ""},
+    **{"WorkTimeInSeconds": "30", "LifetimeApprovalRate": "100% (5/5)"},
+    **{"Last30DaysApprovalRate": "100% (5/5)", "Last7DaysApprovalRate": "0% (0/0)"},
     **{f"Input.{name}": text for name, text in ITEM.items()},
-    "Answer.comment": 'a "quoted" word,\r\nand more',
-    "Answer.label_1": "YES",
-    "Answer.label_2": "NO",
-    "Approve": "",
-    "Reject": "",
+    **{"Answer.comment": 'a "quoted" word,\r\nand more', "Answer.label_1": "YES", "Answer.label_2": "NO"},
+    **{"Approve": "", "Reject": ""},
 }
 
 
@@ -123,20 +104,17 @@ def test_a_file_of_the_site_is_read_and_written_byte_for_byte(tmp_path: Path) ->
     assert exported(found).encode() == guarded
 
 
-@pytest.mark.parametrize("name", ["results.csv", "results.csv.gz"])
-def test_an_export_imported_elsewhere_is_exported_the_same(tmp_path: Path, name: str) -> None:
-    first = results()
+def test_an_export_imported_elsewhere_is_exported_the_same(tmp_path: Path) -> None:
+    first, second = results(), results()
     fields = {"label_1": "NO", "comment": "=ß\r\n"}
     first.add([assignment(n, fields, ITEM, facts={"Reward": "$0.05"} if n else {}) for n in range(3)])
-    with open_output(tmp_path / name) as stream:
+    with open_output(tmp_path / "results.csv.gz") as stream:
         assert export_results(first, stream, batch="b1") == 3
         assert export_results(first, io.StringIO(), batch="b2") == 0
-    second = results()
-    import_results(second, tmp_path / name)
+    import_results(second, tmp_path / "results.csv.gz")
     assert exported(second) == exported(first)
     assert list(second.db.judgments()) == list(first.db.judgments())
-    data = (tmp_path / name).read_bytes()
-    assert (gzip.decompress(data) if name.endswith("gz") else data).decode() == exported(first)
+    assert gzip.decompress((tmp_path / "results.csv.gz").read_bytes()).decode() == exported(first)
 
 
 CELLS = st.text(
@@ -266,16 +244,9 @@ def batch(tmp_path: Path) -> Batch:
 
 def row(number: int, item: str, **more: str) -> dict[str, str]:
     return {
-        "HITId": f"H{number}",
-        "AssignmentId": f"X{number}",
-        "WorkerId": "A1",
-        "AssignmentStatus": "Approved",
-        "AcceptTime": "10",
-        "SubmitTime": "40",
-        "Answer.choice": "A",
-        "Input.item": item,
-        "RequesterAnnotation": "",
-        **more,
+        **{"HITId": f"H{number}", "AssignmentId": f"X{number}", "WorkerId": "A1", "Answer.choice": "A"},
+        **{"AssignmentStatus": "Approved", "AcceptTime": "10", "SubmitTime": "40", "Input.item": item},
+        **{"RequesterAnnotation": "", **more},
     }
 
 
@@ -292,11 +263,8 @@ def test_a_batch_gives_the_columns_and_what_the_file_says_of_a_hit_stands(
     facts = batch_facts(batch, batch.items[0])
     assert (first.facts.items() >= facts.items(), first.market) == (True, "mturk")
     assert set(facts) < set(SITE_COLUMNS)
-    assert (last.item, last.facts["Reward"], last.facts["MaxAssignments"]) == (
-        batch.items[2].id,
-        "$0.99",
-        "2",
-    )
+    assert (last.item, last.facts["Reward"]) == (batch.items[2].id, "$0.99")
+    assert last.facts["MaxAssignments"] == "2"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The numbers of a collection: what the paper reports, by kind, by market, without those who do not count."""
+"""The numbers of a collection: what the paper reports, by kind, without those who do not count; and who gets what."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -11,8 +11,12 @@ from answered import assignment
 from hits.records import REJECTED, Bonus, Kind
 from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, label_agreement, seconds_seen, spent
+from hits.results.quality import worker_reports
+from hits.results.verdicts import Verdict
+from hits.results.workers import bonus_payments, exclude_workers
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Judgment, Label, Segment, Span
+from rypt.text import RyptError
 
 ITEM = {
     "segment": "7",
@@ -27,7 +31,6 @@ ITEM = {
 }
 COMPARISON = {"segment": "7", "system_a": "x", "system_b": "y"}
 RANKING = {"segment": "7", "size": "3", **{f"system_{i}": name for i, name in enumerate("xyz", start=1)}}
-REWARD = {"Reward": "$0.04", "MaxAssignments": "2"}
 
 
 def database() -> Results:
@@ -36,14 +39,15 @@ def database() -> Results:
     return Results(db)
 
 
-def filled(*rows: tuple[str, str, str, int], market: str = "mturk") -> Results:
+def filled(*rows: tuple[str, str, str, int], market: str = "mturk", reward: str = "$0.04") -> Results:
     """A database with assignments: hit, worker, four labels (Y, N, ?, and . for none), seconds."""
     results = database()
     names = {"Y": "YES", "N": "NO", "?": "NOT_SURE", ".": ""}
     for number, (hit, worker, labels, seconds) in enumerate(rows):
         fields = {f"label_{i}": names[label] for i, label in enumerate(labels, start=1)}
         item = {**ITEM, "item": hit, "phrase_1": f"a{hit}", "phrase_2": f"b{hit}", "phrase_3": f"c{hit}"}
-        one = assignment(number, fields, item, hit=hit, worker=worker, facts=REWARD, market=market)
+        facts = {"Reward": reward, "MaxAssignments": "2"}
+        one = assignment(number, fields, item, hit=hit, worker=worker, facts=facts, market=market)
         results.add([replace(one, accepted=0, submitted=seconds)])
     return results
 
@@ -58,20 +62,12 @@ def test_the_numbers_of_the_paper() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24), ("H2", "A1", "Y..N", 12))
     results.add_bonuses([Bonus("X0", "A1", Decimal("0.10"), "thanks", 5)])
     numbers = campaign_numbers(results)
-    assert (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit) == (
-        2,
-        3,
-        2,
-        4.0,
-    )
+    counts = (numbers.hits, numbers.assignments, numbers.workers, numbers.alternatives_per_hit)
+    assert counts == (2, 3, 2, 4.0)
     assert (numbers.labels, numbers.unanswered) == (7, 2)
     assert (numbers.yes, numbers.no, numbers.not_sure) == (3 / 9, 3 / 9, 3 / 9)
     assert (numbers.hours, numbers.seconds, numbers.labels_per_hour) == (72 / 3600, {"label": 7.2}, 500.0)
-    assert (numbers.rewards, numbers.fees, numbers.bonuses) == (
-        Decimal("0.12"),
-        Decimal("0.05"),
-        Decimal("0.10"),
-    )
+    assert list(map(str, (numbers.rewards, numbers.fees, numbers.bonuses))) == ["0.12", "0.05", "0.10"]
     assert numbers.cost == Decimal("0.27")
     assert numbers.cost_per_label == Decimal("0.27") / 7
     assert float(numbers.wage or 0) == pytest.approx(11.0)
@@ -113,13 +109,8 @@ def test_rejected_work_is_not_paid_and_not_counted() -> None:
     results = filled(("H1", "A1", "YN?N", 36), ("H1", "A2", "YNNY", 24))
     results.add(replace(a, status=REJECTED) for a in list(results.assignments()) if a.id == "X1")
     numbers = campaign_numbers(results)
-    assert (numbers.assignments, numbers.labels, numbers.rewards, numbers.workers) == (
-        1,
-        3,
-        Decimal("0.04"),
-        1,
-    )
-    assert numbers.rejected == 1
+    assert (numbers.assignments, numbers.rejected, numbers.labels, numbers.workers) == (1, 1, 3, 1)
+    assert numbers.rewards == Decimal("0.04")
 
 
 def test_numbers_of_one_batch_and_of_nothing() -> None:
@@ -144,9 +135,43 @@ def test_agreement_is_of_people_and_of_the_batch() -> None:
     assert (found.questions, found.answers, found.alpha) == (3, 6, 1.0)
     results.db.add([Judgment("7", Span(0, 1), "ah1", Label.NO, "F1", "file")])
     assert label_agreement(results).answers == 7
-    assert repr(label_agreement(results, "b1")) == repr(
-        found
-    )  # by repr: from Python 3.13 on NaN makes records unequal
+    assert repr(label_agreement(results, "b1")) == repr(found)  # NaN makes records unequal
     assert label_agreement(results, "b2").answers == 0
     results.db.exclude("A2", "-")
     assert label_agreement(results, "b1").answers == 3
+
+
+# Acting on workers
+
+
+def test_workers_are_excluded_and_included_together_or_not_at_all() -> None:
+    db = filled(("H1", "A1", "YN?N", 36), ("H2", "A2", "YN?N", 36)).db
+    exclude_workers(db, ["A1"], "YES to everything", 9)
+    assert db.excluded() == {"A1": "YES to everything"}
+    for workers, include, message in (
+        (["A2"], ["A3"], "worker 'A3' is not excluded in"),
+        (["NOSUCH"], ["A1"], "worker 'NOSUCH' gave no answer in"),
+    ):
+        with pytest.raises(RyptError, match=message):
+            exclude_workers(db, workers, "x", include=include)
+        assert set(db.excluded()) == {"A1"}
+    exclude_workers(db, ["A2"], "slow", include=["A1"])
+    assert db.excluded() == {"A2": "slow"}
+
+
+def test_a_bonus_is_a_share_of_all_rewards_less_what_was_paid() -> None:
+    rows = [("H1", "A1", "YN?N", 9), ("H2", "A1", "YN?N", 9), ("H3", "A2", "YN?N", 9)]
+    results = filled(*rows, reward="$0.50")
+    rejected = assignment(9, {"label_1": "YES"}, ITEM, hit="H9", status=REJECTED, facts={"Reward": "$9"})
+    results.add([rejected])
+
+    def paid(worker: str, assignment: str) -> Decimal:
+        return Decimal("0.05") if (worker, assignment) == ("A1", "X0") else Decimal(0)
+
+    few = worker_reports(results)
+    assert bonus_payments(results, few, Decimal("0.2"), paid) == []  # too few answers to say
+    reports = [replace(report, verdict=Verdict.GOOD) for report in few]
+    payments = bonus_payments(results, reports, Decimal("0.2"), paid)
+    assert payments == [Bonus("X1", "A1", Decimal("0.15")), Bonus("X2", "A2", Decimal("0.10"))]
+    out = [replace(report, excluded=True) for report in reports]
+    assert bonus_payments(results, out, Decimal("0.2"), paid) == []

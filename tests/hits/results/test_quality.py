@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from math import isnan, nan
+from math import nan
 from statistics import median
 from typing import Any
 
@@ -105,14 +105,9 @@ def test_reports_are_as_defined(replies: list[Reply], excluded: set[str]) -> Non
 
 def test_no_replies_at_all() -> None:
     assert made([]) == {}
-    found = made([], efforts=[("w", 30, 3), ("w", 8, 4), ("w", 10**6, 5), ("w", None, 5), ("w", 9, 0)])
-    assert (found["w"].seconds, found["w"].assignments, found["w"].answers) == (
-        median([10.0, 2.0, 2e5]),
-        5,
-        0,
-    )
-    assert found["w"].verdict == Verdict.FEW
-    assert isnan(made([Reply("w", ("q",), "YES", "YES")])["w"].seconds)
+    found = made([], efforts=[("w", 30, 3), ("w", 8, 4), ("w", 10**6, 5), ("w", None, 5), ("w", 9, 0)])["w"]
+    assert (found.seconds, found.assignments, found.answers) == (median([10.0, 2.0, 2e5]), 5, 0)
+    assert found.verdict == Verdict.FEW
 
 
 # Verdicts
@@ -131,33 +126,18 @@ def simulate(seed: int = 1, questions: int = 120, **workers: Strategy) -> dict[s
     return made(replies, efforts=[(worker, 40, 5) for worker in everybody])
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    ("strategy", "words"),
-    [
-        ("always", "YES to 100%"),
-        ("nearly", "YES to"),
-        ("random", "by chance"),
-        ("contrary", "agrees with the others"),
-    ],
-)
-def test_careless_workers_are_bad_and_careful_ones_good(seed: int, strategy: str, words: str) -> None:
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("strategy", ["always", "nearly", "random", "contrary"])
+def test_careless_workers_are_bad_and_careful_ones_good(seed: int, strategy: str) -> None:
     found = simulate(seed, bad=STRATEGIES[strategy])
     assert found["bad"].verdict == Verdict.BAD
-    assert any(words in reason for reason in found["bad"].reasons), found["bad"].reasons
-    for i in range(4):
-        report = found[f"good{i}"]
-        assert (report.verdict, report.reasons) == (Verdict.GOOD, ("nothing against it",))
+    assert all(found[f"good{i}"].verdict is Verdict.GOOD for i in range(4))
 
 
 def test_sides_of_comparisons_are_no_names_of_systems() -> None:
-    replies = [
-        Reply(worker, (str(i),), "x", "A" if worker == "left" else "B")
-        for worker in ("left", "other")
-        for i in range(50)
-    ]
-    found = made(replies)
-    assert found["left"].reasons[0] == "the first text to 100% of 50 (others: 0% of the same)"
+    sides = {"left": "A", "other": "B"}
+    found = made([Reply(w, (str(i),), "x", side) for w, side in sides.items() for i in range(50)])
+    assert found["left"].reasons[0].startswith("the first text to 100% of 50")
     assert found["other"].reasons[0].startswith("the second text to 100% of 50")
 
 
@@ -212,10 +192,8 @@ def report(answers: int = 50, seconds: float = 8.0, controls: Share = NONE) -> W
 def test_controls(controls: Share, verdict: Verdict) -> None:
     found = report(controls=controls)
     assert (found.controls, found.verdict) == (controls, verdict)
-    (reason,) = found.reasons
     if verdict in (Verdict.LOOK, Verdict.BAD):
-        assert reason.startswith(f"{controls.hits} of {controls.of} controls right ({controls.value:.0%})")
-        assert ("so few have a chance of" in reason) == (verdict is Verdict.BAD)
+        assert found.reasons[0].startswith(f"{controls.hits} of {controls.of} controls right")
 
 
 @pytest.mark.parametrize(
