@@ -10,5 +10,5 @@
 
     compare_systems(["A.txt", "B.txt"], references=["dev.en"]).text()  # hits.compare.lists, without a campaign
 
-`hits.compare.systems` counts people's preferences between two systems.
+`hits.compare.preferences` also counts people's preferences between two systems.
 """

@@ -12,10 +12,8 @@ BLUE, GREY, RED, SLATE = "#1565c0", "#90a4ae", "#c62828", "#607d8b"
 SMALL = 4  # per cent: too narrow for a name
 
 
-def plot_outcomes(
-    path: PathLike, comparison: PickComparison, unit: str = "segments", *, note: str = ""
-) -> None:
-    """A row for each pair: the share of segments won less those lost, with its interval; a note stands above."""
+def plot_outcomes(path: PathLike, comparison: PickComparison, *, note: str = "") -> None:
+    """A row for each pair: the share of segments won less those lost, with its interval; a note is above."""
     rows = comparison.outcomes[::-1]
     names = [f"{o.metric} against {o.baseline}" for o in rows]
     figure = new_figure(max(7.5, 4 + 0.075 * max(map(len, names))), 0.8 + 0.42 * len(rows))
@@ -27,9 +25,7 @@ def plot_outcomes(
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(rows)), names)
     axes.set(ylim=(-0.6, len(rows) - 0.4))
-    figure.supxlabel(
-        f"better - worse, % of {unit} (95 % interval)", fontsize="medium"
-    )  # as wide as the picture
+    figure.supxlabel("better - worse, % of segments (95 % interval)", fontsize="medium")
     axes.grid(axis="x", alpha=0.3)
     if note:
         axes.set_title(note, color=RED, fontsize="medium")

@@ -1,8 +1,8 @@
 """What people preferred of two metrics' picks or two systems: the paper's Tables 1 and 2, tests and an interval."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -10,11 +10,13 @@ import numpy as np
 from hits.batch.markup import plain
 from hits.batch.systems import same_text
 from hits.compare.report import comments, gain, table
+from hits.ranking.data import Comparisons
+from hits.ranking.readers.files import ComparisonFiles, excluded_workers
 from hits.results.answers import Results
 from hits.simulated import is_simulated
 from rypt.picks.outcome import bootstrap_interval
 from rypt.tails import sign_test
-from rypt.text import PathLike
+from rypt.text import PathLike, RyptError
 
 FEW = 5  # judgments of a segment
 
@@ -127,17 +129,56 @@ def read_preferences(
         last[reference, c.segment, pair, c.worker] = {first: 0, second: 1}.get(c.preferred, 2)
     conditions = []
     for reference, answers in groupby(sorted(last.items()), key=lambda answer: answer[0][0]):
-        segments: dict[str, list[int]] = {}
-        stale = simulated = 0
+        current, stale = [], 0
         for (_, segment, pair, worker), vote in answers:
-            if segment not in now or not all(map(same_text, pair, now[segment])):
+            if segment in now and all(map(same_text, pair, now[segment])):
+                current.append((segment, vote, worker))
+            else:
                 stale += 1
-                continue
-            segments.setdefault(segment, [0, 0, 0])[vote] += 1
-            simulated += is_simulated(worker)
-        counted = {segment: (votes[0], votes[1], votes[2]) for segment, votes in segments.items()}
-        conditions.append(Preferences(first, second, counted, stale, reference, simulated))
+        conditions.append(_preferences(first, second, current, stale, reference))
     return conditions[::-1]  # shown before hidden
+
+
+def _preferences(
+    first: str, second: str, votes: Iterable[tuple[str, int, str]], stale: int = 0, reference: str = ""
+) -> Preferences:
+    """Votes are a segment, 0, 1 or 2 for the first, the second or neither, and the worker."""
+    segments: dict[str, list[int]] = {}
+    simulated = 0
+    for segment, vote, worker in votes:
+        segments.setdefault(segment, [0, 0, 0])[vote] += 1
+        simulated += is_simulated(worker)
+    counts = {segment: (yes, no, neither) for segment, (yes, no, neither) in segments.items()}
+    return Preferences(first, second, counts, stale, reference, simulated)
+
+
+def system_preferences(files: ComparisonFiles, first: str, second: str) -> Preferences:
+    """The comparisons of two systems; databases also know who was excluded."""
+    preferences = preferences_between(files.read(), first, second)
+    return replace(preferences, excluded=tuple(excluded_workers(files.paths, first, second)))
+
+
+def preferences_between(comparisons: Comparisons, first: str, second: str) -> Preferences:
+    """The comparisons of two systems, segment by segment; a tie is one for neither.
+
+    >>> from hits.ranking.data import comparisons_of
+    >>> rows = [("1", "a", "b", 1, "w1"), ("1", "b", "a", 0, "w2"), ("2", "b", "a", 1, "w1"), ("2", "a", "c", 1, "w1")]
+    >>> preferences_between(comparisons_of(rows), "a", "b").segments
+    {'1': (1, 0, 1), '2': (0, 1, 0)}
+    """
+    for system in (first, second):
+        if system not in comparisons.systems:
+            raise RyptError(f"expected one of the systems {', '.join(comparisons.systems)}, found {system!r}")
+    if first == second:
+        raise RyptError(f"expected two different systems, found {first} twice")
+    pair = comparisons.among([comparisons.systems.index(first), comparisons.systems.index(second)])
+    if not len(pair.a):
+        raise RyptError(f"{first} and {second} were never compared with each other")
+    won = np.where(pair.a == 0, pair.outcome, -pair.outcome)
+    votes = np.select([won > 0, won < 0], [0, 1], 2).tolist()
+    segments = [pair.segments[number] for number in pair.segment.tolist()]
+    workers = [pair.workers[number] for number in pair.worker.tolist()]
+    return _preferences(first, second, zip(segments, votes, workers, strict=True))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

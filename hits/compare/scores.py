@@ -107,12 +107,8 @@ class OutcomeReport:
         """
         outcomes, metrics = self.comparison.outcomes, {metric.name: metric for metric in self.metrics}
         who = "one rater" if self.only_rater else "people"
-        lines = [
-            answer_line(answered_outcome(outcomes), metrics, who=who),
-            labels_line(outcomes, metrics),
-            fair_line(outcomes, metrics),
-        ]
-        return list(filter(None, lines))
+        answer = answer_line(answered_outcome(outcomes), metrics, who=who)
+        return list(filter(None, [answer, labels_line(outcomes, metrics), fair_line(outcomes, metrics)]))
 
     def text(self, *, latex: bool = False, every: bool = True) -> str:
         """The answer in a sentence, tables of wins and of mean human scores, what the names mean, and signatures.

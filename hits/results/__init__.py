@@ -5,7 +5,7 @@
     worker_reports("campaign")                   # hits.results.quality
     aggregate("campaign").write("labels.db")     # hits.results.aggregate
 
-`content` reads what a form says, `csv_file` reads and writes the requester's results CSV and `importing` loads one,
-`numbers` has the figures of a collection, `verdicts` the limits behind a verdict, `workers` acts on it. The tables, and
-all SQL, are in `rypt.database.answers`.
+`content` reads what a form says, `csv_file` reads and writes the requester's results CSV, `jsonl_file` what campaigns
+are merged by, `numbers` has the figures of a collection, `verdicts` the limits behind a verdict, `workers` acts on it.
+All SQL is in `answers` and `tables`.
 """

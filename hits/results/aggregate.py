@@ -27,6 +27,10 @@ from rypt.text import InputError, PathLike, open_output, plural
 
 METHODS = ("majority", "dawid-skene")
 FORMS = ("jsonl", "csv", "db")
+COLUMNS = (
+    *("segment", "start", "stop", "phrase", "label", "posterior"),
+    *("yes", "no", "not_sure", "judgments", "worker"),
+)
 TRUST = 1.0  # right answers that everybody is credited with, see `dawid_skene`
 TINY = 1e-300
 DIGITS = 6  # of a probability; what rounds to nothing is left out of a database
@@ -159,11 +163,10 @@ class AggregatedLabels:
         records = [key.record(self.method) for key in self.labels]
         with open_output(path) as stream:
             if form == "csv":
-                key = Aggregated("", Span(0, 1), "", Label.YES, dict.fromkeys(Label, 0.0), 0)
-                names = list(key.record("")) + ["severity"] * any("severity" in each for each in records)
-                write_records(stream, names, records)
+                graded = any("severity" in record for record in records)
+                write_records(stream, [*COLUMNS, "severity"] if graded else COLUMNS, records)
             else:
-                stream.writelines(json.dumps(each, ensure_ascii=False) + "\n" for each in records)
+                stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
     def _write_database(self, path: Path) -> None:
         if path.exists():

@@ -98,22 +98,12 @@ def judgments(assignment: Assignment, content: Content) -> list[Judgment]:
     """The labels that are no controls; of two on one key the one further down the page."""
     source = "simulation" if is_simulated(assignment.worker) else "hit"
     weight = float(assignment.status != REJECTED)
-    last = {
-        (a.segment, a.start, a.stop, a.phrase): Judgment(
-            a.segment,
-            Span(a.start, a.stop),
-            a.phrase,
-            a.label,
-            assignment.worker,
-            assignment.hit,
-            source,
-            assignment.submitted,
-            weight,
-            a.severity,
-        )
-        for a in content.labels
-        if a.label is not None and not a.control
-    }
+    last = {}
+    for a in content.labels:
+        if a.label is not None and not a.control:
+            span, key = Span(a.start, a.stop), (a.segment, a.start, a.stop, a.phrase)
+            origin = assignment.worker, assignment.hit, source, assignment.submitted
+            last[key] = Judgment(a.segment, span, a.phrase, a.label, *origin, weight, a.severity)
     return list(last.values())
 
 
@@ -156,18 +146,24 @@ def _read_comparison(assignment: Assignment, case: str) -> Content:
     choice = assignment.fields.get("choice", "").strip().upper()
     if choice not in ("", *Choice):
         raise FormatError(f"expected a choice A, B or EQUAL, found {choice!r}")
-    if expected := columns.get("control", ""):
-        kind = columns.get("control_kind") or ControlKind.REPEAT
-        control = ControlAnswer(1, kind, expected, choice, choice == expected)
-        return Content(Kind.COMPARISON, 1, int(not choice), controls=(control,))
+    comparisons: tuple[Comparison, ...] = ()
+    controls: tuple[ControlAnswer, ...] = ()
     a, b = columns["system_a"], columns["system_b"]
-    made = (_comparison(assignment, a, b, Choice(choice)),) if choice and a and b else ()
-    return Content(Kind.COMPARISON, 1, int(not choice), comparisons=made)
+    if expected := columns.get("control", ""):
+        controls = (_page_control(columns, expected, choice, passed=choice == expected),)
+    elif choice and a and b:
+        comparisons = (_comparison(assignment, a, b, Choice(choice)),)
+    return Content(Kind.COMPARISON, 1, int(not choice), comparisons=comparisons, controls=controls)
 
 
-def _comparison(assignment: Assignment, a: str, b: str, choice: Choice) -> Comparison:
-    of = assignment
+def _comparison(of: Assignment, a: str, b: str, choice: Choice) -> Comparison:
     return Comparison(of.columns["segment"], a, b, choice, of.worker, of.submitted, of.hit, of.id)
+
+
+def _page_control(columns: Mapping[str, str], expected: str, answer: str, *, passed: bool) -> ControlAnswer:
+    """The outcome of a comparison's or ranking's only control."""
+    kind = columns.get("control_kind") or ControlKind.REPEAT
+    return ControlAnswer(1, kind, expected, answer, passed)
 
 
 def _read_ranking(assignment: Assignment, case: str) -> Content:
@@ -180,28 +176,36 @@ def _read_ranking(assignment: Assignment, case: str) -> Content:
         i for i in range(1, MAX_RANKED + 1) if columns.get(f"system_{i}") or columns.get(f"candidate_{i}")
     ]
     ranks = {slot: rank for slot in slots if (rank := _rank(assignment.fields.get(f"rank_{slot}", "")))}
-    controls, pair = _ranking_control(columns, ranks)
-    groups = {
+    controls: tuple[ControlAnswer, ...] = ()
+    control_pair: set[int] = set()
+    if expected := columns.get("control", ""):
+        relation, first, second = parse_ranking_control(expected)
+        control_pair = {first, second}
+        a, b = ranks.get(first), ranks.get(second)
+        if a is None or b is None:
+            answer, passed = "", False
+        else:
+            answer, passed = f"{a} {b}", a < b if relation == "better" else a == b
+        controls = (_page_control(columns, expected, answer, passed=passed),)
+    systems = {
         slot: (system, *same_systems(columns, slot))
         for slot in ranks
         if (system := columns.get(f"system_{slot}"))
     }
-    made: list[Comparison] = []
+    asked: list[Comparison] = []
     implied: list[Comparison] = []
-    for first, second in combinations(groups, 2):
-        if {first, second} == pair:
+    for first, second in combinations(systems, 2):
+        if {first, second} == control_pair:
             continue
         better, worse = ranks[first] < ranks[second], ranks[first] > ranks[second]
         choice = Choice.A if better else Choice.B if worse else Choice.EQUAL
         shown, *rest = (
-            _comparison(assignment, a, b, choice) for a, b in product(groups[first], groups[second])
+            _comparison(assignment, a, b, choice) for a, b in product(systems[first], systems[second])
         )
-        made.append(shown)
+        asked.append(shown)
         implied += rest
     blank = len(slots) - len(ranks)
-    return Content(
-        Kind.RANKING, len(slots), blank, comparisons=tuple(made), implied=tuple(implied), controls=controls
-    )
+    return Content(Kind.RANKING, len(slots), blank, (), tuple(asked), tuple(implied), controls)
 
 
 def _rank(text: str) -> int | None:
@@ -210,22 +214,6 @@ def _rank(text: str) -> int | None:
     if not re.fullmatch(f"[1-{MAX_RANKED}]", text.strip()):
         raise FormatError(f"expected a rank from 1 to {MAX_RANKED}, found {text!r}")
     return int(text)
-
-
-def _ranking_control(
-    columns: Mapping[str, str], ranks: Mapping[int, int]
-) -> tuple[tuple[ControlAnswer, ...], set[int]]:
-    """The outcome of the pair whose order is known, and its two slots."""
-    expected = columns.get("control", "")
-    if not expected:
-        return (), set()
-    relation, first, second = parse_ranking_control(expected)
-    a, b = ranks.get(first), ranks.get(second)
-    kind = columns.get("control_kind") or ControlKind.REPEAT
-    if a is None or b is None:
-        return (ControlAnswer(1, kind, expected, "", False),), {first, second}
-    passed = a < b if relation == "better" else a == b
-    return (ControlAnswer(1, kind, expected, f"{a} {b}", passed),), {first, second}
 
 
 def _span(columns: Mapping[str, str]) -> Span:

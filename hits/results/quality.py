@@ -7,10 +7,10 @@ A verdict is advice: it lists the reasons against a worker in words. The limits 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
+from itertools import groupby
 from math import nan
 from statistics import median
-from types import MappingProxyType
 
 import numpy as np
 
@@ -47,14 +47,14 @@ def reports(
     efforts: Iterable[Effort],
     controls: Iterable[tuple[str, bool]],
     excluded: Collection[str],
-    unread: Mapping[str, int] = MappingProxyType({}),
+    unread: Counter[str] | None = None,
 ) -> list[WorkerReport]:
     """Reports on all workers, those with most answers first.
 
     ``controls`` are worker and outcome of those that were answered; ``unread`` counts the assignments of each worker
     that cannot be read. Excluded workers have reports, and are not among the others with whom workers are compared.
     """
-    columns = _Replies(replies, excluded)
+    columns, unread = _Replies(replies, excluded), unread or Counter()
     assignments: Counter[str] = Counter()
     paces: dict[str, list[float]] = defaultdict(list)
     for worker, seconds, answers in efforts:
@@ -86,13 +86,12 @@ def reports(
                 expected=columns.expected(worker, rows, top) if shown else nan,
                 longest_run=_longest_run(columns.shown[rows]),
                 excluded=worker in excluded,
-                unread=unread.get(worker, 0),
+                unread=unread[worker],
             )
         )
     enough = [r.agreement.value for r in made if r.agreement.of >= ANSWERS and not r.excluded]
     typical = median(enough) if enough else nan
-    judged_reports = [judged(report, typical) for report in made]
-    return sorted(judged_reports, key=lambda report: (-report.answers, report.worker))
+    return sorted((judged(r, typical) for r in made), key=lambda report: (-report.answers, report.worker))
 
 
 class _Codes(dict[object, int]):
@@ -198,15 +197,10 @@ class _Replies:
 
 
 def _last(places: Ints) -> Ints:
-    """For each number of a row the index at which it stands last."""
-    _, codes = np.unique(places, return_inverse=True)
-    last = np.zeros(len(places), np.int64)
-    last[codes] = np.arange(len(places))
-    return last[codes]
+    """For each number in a row the index of its last occurrence."""
+    _, backwards, codes = np.unique(places[::-1], return_index=True, return_inverse=True)
+    return len(places) - 1 - backwards[codes[::-1]]
 
 
 def _longest_run(shown: Ints) -> int:
-    if not len(shown):
-        return 0
-    breaks = np.flatnonzero(np.concatenate(([True], shown[1:] != shown[:-1], [True])))
-    return int(np.diff(breaks).max())
+    return max((len(list(run)) for _, run in groupby(shown.tolist())), default=0)

@@ -122,21 +122,20 @@ INDEXES = (
 )
 
 
-def has_answer_tables(db: JudgmentDatabase) -> bool:
-    """Whether a judgment database has the tables of hits' answers."""
-    names = "SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master"
-    return bool(db.rows(f"SELECT 1 FROM ({names}) WHERE name = 'left_out'"))
-
-
 def create_answer_tables(db: JudgmentDatabase) -> None:
     """Create the tables where there are none; where nothing can be written, empty ones of this connection."""
-    if has_answer_tables(db):
+    if _has_answer_tables(db):
         return
     if db.readonly:
         for sql in TABLES:
             db.db.execute(sql.replace("CREATE", "CREATE TEMP", 1))
         return
     with db.writing():
-        if not has_answer_tables(db):  # another process may have been faster
+        if not _has_answer_tables(db):  # another process may have been faster
             for sql in (*TABLES, *INDEXES):
                 db.db.execute(sql)
+
+
+def _has_answer_tables(db: JudgmentDatabase) -> bool:
+    names = "SELECT name FROM sqlite_master UNION SELECT name FROM sqlite_temp_master"
+    return bool(db.rows(f"SELECT 1 FROM ({names}) WHERE name = 'left_out'"))

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from urllib.parse import quote
 
@@ -45,14 +46,16 @@ class Crew:
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name, value in (("accuracy", self.accuracy), ("spam", self.spam), ("not_sure", self.not_sure)):
-            if not 0 <= value <= 1:
-                raise RyptError(f"{name} must be between 0 and 1, got {value}")
-        if self.workers < 1:
-            raise RyptError(f"the number of workers must be at least 1, got {self.workers}")
-        for name, value in (("seconds", self.seconds), ("pace", self.pace)):
-            if not value >= 0:
-                raise RyptError(f"{name} must be at least 0, got {value}")
+        for name, value, least, most in (
+            ("accuracy", self.accuracy, 0, 1),
+            ("spam", self.spam, 0, 1),
+            ("not_sure", self.not_sure, 0, 1),
+            ("workers", self.workers, 1, inf),
+            ("seconds", self.seconds, 0, inf),
+            ("pace", self.pace, 0, inf),
+        ):
+            if not least <= value <= most:
+                raise RyptError(f"{name} must be between {least} and {most}, got {value}")
         if self.spam_kind not in SPAM_KINDS:
             raise RyptError(f"the kind of spam must be {' or '.join(SPAM_KINDS)}, got {self.spam_kind!r}")
 
@@ -93,7 +96,6 @@ class Simulation:
 
     @property
     def total(self) -> Tally:
-        """All workers together."""
         total = Tally()
         for person in self.people:
             total.add(person.tally)

@@ -4,9 +4,10 @@ Nothing is taken that a person could not see: no columns of the batch, no ids of
 which stand beside what is shown where punctuation was moved for people.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 from hits.records import Kind
 from rypt.text import tokenize
@@ -23,7 +24,6 @@ class ShownText:
     marked: list[int] = field(default_factory=list)
 
     def add(self, text: str, *, marked: bool) -> None:
-        """More of the text, highlighted or not."""
         words = tokenize(text)
         if marked:
             self.marked += range(len(self.tokens), len(self.tokens) + len(words))
@@ -31,7 +31,6 @@ class ShownText:
 
     @property
     def text(self) -> str:
-        """All of it."""
         return " ".join(self.tokens)
 
     @property
@@ -72,7 +71,7 @@ class Page:
     inside: bool = False
 
     def form(self, ending: str) -> Form | None:
-        """The first form whose address ends so."""
+        """The first form whose address has this ending."""
         return next((form for form in self.forms if form.action.endswith(ending)), None)
 
     @property
@@ -89,18 +88,15 @@ def read_page(html: str) -> Page:
     return reader.page
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(NamedTuple):
     """A tag that is open."""
 
     tag: str
-    classes: frozenset[str]
+    classes: Collection[str]
     disabled: bool
 
 
 class _Reader(HTMLParser):
-    """Follows a page from top to bottom."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.page = Page()
@@ -111,9 +107,8 @@ class _Reader(HTMLParser):
         self._count = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note forms, fields, texts and links."""
         given = {name: value or "" for name, value in attrs}
-        classes = frozenset(given.get("class", "").split())
+        classes = given.get("class", "").split()
         disabled = self._disabled() or ("disabled" in given and tag == "fieldset")
         if tag not in VOID:
             self._open.append(_Open(tag, classes, disabled))
@@ -147,7 +142,7 @@ class _Reader(HTMLParser):
                 self._waiting = []
             self._form.choices.setdefault(name, []).append(value)
 
-    def _begin(self, classes: frozenset[str]) -> None:
+    def _begin(self, classes: Collection[str]) -> None:
         """A text begins: the source, a side, or what a question is about; the reference is for people."""
         self._shown = ShownText()
         if "source" in classes:
@@ -158,7 +153,6 @@ class _Reader(HTMLParser):
             self._waiting.append(self._shown)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close what is open."""
         while any(part.tag == tag for part in self._open):
             closed = self._open.pop()
             if closed.tag == "p":

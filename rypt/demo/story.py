@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from hits.batch.make import make_batch, price
 from hits.batch.options import BatchOptions
-from hits.compare.systems import system_preferences
+from hits.compare.preferences import system_preferences
 from hits.market.collect import collect
 from hits.market.publish import publish
 from hits.market.served import Serving, command_line, market_url, serving

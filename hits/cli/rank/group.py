@@ -168,8 +168,7 @@ def pairs(data: "ComparisonFiles", pair: str | None, level: float, style: str | 
     With --systems FIRST,SECOND show which of two systems people preferred: judgments for each, and segments by their
     difference of votes (Tables 1 and 2 of the RYPT paper), with sign tests and a bootstrap interval over segments.
     """
-    from hits.compare.preferences import preference_line, preference_tables
-    from hits.compare.systems import system_preferences
+    from hits.compare.preferences import preference_line, preference_tables, system_preferences
     from hits.ranking.head2head import as_record, head_to_head
 
     _check_style(style, as_json=as_json)

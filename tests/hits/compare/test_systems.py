@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.cli.rank.group import rank
-from hits.compare.systems import preferences_between
+from hits.compare.preferences import preferences_between
 from hits.ranking.data import comparisons_of
 from hits.records import Assignment
 from hits.results.answers import Results
