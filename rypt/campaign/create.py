@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 
 from rypt.campaign.folder import Campaign, read_source
@@ -45,10 +46,11 @@ from rypt.text import (
     unwatched,
 )
 from rypt.texts.align import align_lists
+from rypt.texts.alignment import has_phrase_pairs
 from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.formats import RAW
 from rypt.texts.lists import expand_lists, list_names
-from rypt.texts.nbest import has_links, not_in_source, read_list
+from rypt.texts.nbest import read_list, read_list_of
 from rypt.texts.references import read_reference
 from rypt.texts.tokenizer import (
     HOW_TO_INSTALL,
@@ -167,18 +169,15 @@ def _remove_if_empty(folder: Path) -> None:
 def _have_no_links(texts: Files, segments: Sequence[Segment], watch: Watch) -> bool:
     """Whether no candidate has links; then a mistake in lists or references is an error before anything is made."""
     names = [segment.id for segment in segments]
-    known = set(names)
     for path in texts.references:
         read_reference(path, len(names))
     for path in texts.nbest:
-        number = None
-        for number, candidate in read_list(path, names, watch):
-            if candidate.segment not in known:
-                raise InputError(path, number, not_in_source(candidate.segment, len(names)))
-            if has_links(candidate):
-                return False  # the rest is checked when the campaign is made
-        if number is None:
+        listed = read_list_of(path, names, watch)
+        if (first := next(listed, None)) is None:
             raise InputError(path, None, "expected candidates, found none")
+        candidates = (candidate for _, candidate in chain([first], listed))
+        if any(candidate.alignment or has_phrase_pairs(candidate.text) for candidate in candidates):
+            return False  # the rest is checked when the campaign is made
     return bool(texts.nbest)
 
 

@@ -18,7 +18,7 @@ from rypt.campaign.settings import SETTINGS, CampaignSettings, Files, Scoring, r
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, Watch, plural, read_lines, unwatched
-from rypt.texts.alignment import Lexicon
+from rypt.texts.alignment import Lexicon, read_lexicon
 from rypt.texts.lists import distinct, list_names
 from rypt.texts.nbest import read_candidates
 from rypt.texts.references import read_reference
@@ -111,7 +111,7 @@ class Campaign:
     @cached_property
     def lexicon(self) -> Lexicon:
         """Training alignments of phrase pairs."""
-        return Lexicon.read(self.path(self.files.lexicon)) if self.files.lexicon else Lexicon()
+        return read_lexicon(self.path(self.files.lexicon)) if self.files.lexicon else {}
 
     @cached_property
     def references(self) -> list[list[str]]:
