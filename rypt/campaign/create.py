@@ -49,16 +49,15 @@ from rypt.texts.align import align_lists
 from rypt.texts.alignment import has_phrase_pairs
 from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.formats import RAW
-from rypt.texts.lists import expand_lists, list_names
+from rypt.texts.lists import expand_lists, list_names, read_reference
 from rypt.texts.nbest import read_list, read_list_of
-from rypt.texts.references import read_reference
 from rypt.texts.tokenizer import (
-    HOW_TO_INSTALL,
     Segmenter,
-    choose_segmenter,
+    installed_segmenter,
     is_raw,
     is_unspaced,
     join_pieces,
+    segmentation_note,
     tokenized,
 )
 
@@ -208,7 +207,7 @@ class _Preparation:
 
     def __init__(self, folder: Path, languages: Languages, watch: Watch, tell: Callable[[str], None]) -> None:
         self.folder, self.watch, self.tell = folder, watch, tell
-        self.segmenter: Segmenter | None = None if languages.segmenter else choose_segmenter("auto")
+        self.segmenter: Segmenter | None = None if languages.segmenter else installed_segmenter()
         self.unspaced = False  # whether some text had no spaces between words
 
     def run(
@@ -248,7 +247,8 @@ class _Preparation:
         if raw_source or raw_lists:
             which = "the source" if raw_source else "candidates and references"
             which = "all texts" if raw_source and raw_lists else which
-            self.tell(f"{which} cut into tokens ({self._how()}); --tokens keep takes texts as they are")
+            how = segmentation_note(self.segmenter) if self.unspaced else "punctuation cut off"
+            self.tell(f"{which} cut into tokens ({how}); --tokens keep takes texts as they are")
         return texts
 
     def make_trees(self, segments: Sequence[Segment]) -> str:
@@ -269,13 +269,6 @@ class _Preparation:
     def words_by(self) -> str | None:
         """The segmenter that found words, with its version; None where none did."""
         return self.segmenter.signature if self.segmenter and self.unspaced else None
-
-    def _how(self) -> str:
-        if self.words_by:
-            return f"words found by {self.words_by}"
-        if self.unspaced:
-            return f"each character without spaces is a token: {HOW_TO_INSTALL} finds words"
-        return "punctuation cut off"
 
     def _record(self, candidate: Candidate) -> dict[str, object]:
         """A candidate with all that its line holds, and its text as it was."""

@@ -19,9 +19,8 @@ from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, Watch, plural, read_lines, unwatched
 from rypt.texts.alignment import Lexicon, read_lexicon
-from rypt.texts.lists import distinct, list_names
+from rypt.texts.lists import distinct, list_names, read_reference
 from rypt.texts.nbest import read_candidates
-from rypt.texts.references import read_reference
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 

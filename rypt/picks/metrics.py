@@ -28,7 +28,7 @@ from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from rypt.records import Candidate, Segment
 from rypt.text import FormatError, InputError
-from rypt.texts.features import finite, read_features
-from rypt.texts.formats import read_bars, read_fairseq, read_json, reader_of
-from rypt.texts.lists import expand_lists
+from rypt.texts.formats import finite, read_bars, read_fairseq, read_features, read_json, reader_of
+from rypt.texts.lists import expand_lists, read_references, reference_files
 from rypt.texts.nbest import read_candidates, read_list
-from rypt.texts.references import read_references, reference_files
 
 TWO = [["the house", "a house"], ["yes", "yes !"]]
 FLAT = [(str(i), text) for i, texts in enumerate(TWO) for text in texts]
