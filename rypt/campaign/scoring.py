@@ -151,7 +151,7 @@ def explain_candidate(
     if segment not in campaign.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    files = [(file, [c for c in listed if c.segment == segment]) for file, listed in campaign.lists()]
+    files = [(file, [c for c in listed if c.segment == segment]) for file, listed in campaign.lists]
     lists = dict(zip(list_names(campaign.files.nbest), files, strict=True))
     candidates = distinct(listed for _, listed in files)
     number = None if candidate == BEST else _number(segment, candidate, lists, candidates)

@@ -170,7 +170,5 @@ class TermScorer:
             "them in rypt.toml ([files] references)",
             campaign_from="the campaign's folder, which it does not get where judgments are held out",
             sources=lambda: {segment.id: segment.text for segment in self.campaign.segments},
-            lists=lambda: (
-                (c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates
-            ),
+            lists=lambda: ((c.segment, c.text) for _, candidates in self.campaign.lists for c in candidates),
         )

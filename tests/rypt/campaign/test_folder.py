@@ -47,7 +47,7 @@ def test_made_and_opened_again(texts):
     ]
     assert campaign.trees["1"] is None
     assert [c.text for c in campaign.candidates] == ["the house", "house", "yes"]
-    assert [len(candidates) for _, candidates in campaign.lists()] == [3]
+    assert [len(candidates) for _, candidates in campaign.lists] == [3]
     assert campaign.references == [["the house", "yes"]]
     with campaign.database() as db:
         assert [segment.id for segment in db.segments()] == ["0", "1"]
