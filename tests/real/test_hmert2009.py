@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,10 @@ def run(*arguments: str) -> None:
     cli.main(list(arguments))
 
 
+def extent_and_gaps(positions: tuple[int, ...]) -> tuple[int, int]:
+    return positions[-1] - positions[0] + 1, sum(b - a > 1 for a, b in pairwise(positions))
+
+
 def pilot_lines(campaign: Campaign) -> set[str]:
     """All queries in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``.
 
@@ -65,7 +70,7 @@ def pilot_lines(campaign: Campaign) -> set[str]:
             if (
                 phrase is None
                 or len(constituent.span) > 6
-                or not limits.allow(len(phrase.positions), phrase.extent, phrase.gaps)
+                or not limits.allow(len(phrase.positions), *extent_and_gaps(phrase.positions))
             ):
                 continue
             positions = range(phrase.positions[0], phrase.positions[-1] + 1)
