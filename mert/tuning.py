@@ -113,7 +113,7 @@ def tune(
     cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
-    """Find weights under which the best candidates of n-best lists win.
+    """Find weights that rank the best candidates of n-best lists first.
 
     Without ``lists`` those of the ``campaign`` are tuned on, with its references, from its current weights and with
     ``rypt`` as the metric; with ``lists`` a campaign only has the judgments for the metric ``rypt``. The metric is
