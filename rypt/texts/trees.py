@@ -99,8 +99,7 @@ class SourceTree:
 
     @classmethod
     def from_spans(cls, tokens: Sequence[str], spans: Iterable[tuple[Span, str]]) -> "SourceTree":
-        """Build a tree from spans, outer before inner; equal spans become one, and each uncovered word gets a
-        node."""
+        """Build a tree from spans, outer before inner; equal spans become one, uncovered words get nodes."""
         given = list(spans)
         bare = set(range(len(tokens))) - {span.start for span, _ in given if len(span) == 1}
         given += [(Span(i, i + 1), "X") for i in bare]
