@@ -120,7 +120,7 @@ class TuningFolder:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """When a loop stops, besides when no candidate is new, and which weights it returns.
+    """When a loop stops, apart from when no candidate is new, and which weights it returns.
 
     It stops after ``max_iterations``, or after ``patience`` iterations without a significant improvement of the
     decoder's output. With ``still`` = (movement, iterations, earliest), as in Z-MERT, it also stops when no weight
@@ -220,8 +220,9 @@ class Iteration:
 class TuningProgress:
     """Functions that are called while weights are tuned; by default nothing is shown.
 
-    ``read`` passes on the lines of lists, ``climb`` the results of the starts, of which it gets the number; ``note`` is
-    called with remarks on the lists, ``iteration`` after each iteration of a loop, with the maximum number of them.
+    ``read`` passes on the lines of lists, ``climb`` the results of the starts, whose number it gets; ``note`` is
+    called with remarks on the lists, ``iteration`` after each iteration of a loop with the maximum number of
+    iterations.
     """
 
     read: Watch = unwatched

@@ -95,7 +95,7 @@ class Scorer:
 
     @property
     def signature(self) -> str:
-        """All that a number depends on besides the data."""
+        """Everything a score depends on besides the data."""
         how = signature(
             "RYPT", nodes="spans", phrase="aligned", gap="mark", case=self.case, segmenter=self.segmenter
         )
