@@ -70,6 +70,13 @@ class TuningResult:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
         self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
 
+    def plot(self, path: PathLike) -> None:
+        """Draw the score before and after, the optima that climbs reached, and each weight before and after."""
+        from mert.plot import plot_search
+
+        scores = (self.start_score, self.score, self.ends)
+        plot_search(path, self.signature.partition("|")[0], scores, (self.start.values, self.weights))
+
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
         return {
