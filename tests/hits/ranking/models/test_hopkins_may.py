@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.model import read_model
@@ -61,33 +60,6 @@ def test_it_is_the_plain_loop_in_distribution() -> None:
     assert ours.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.08)
     moves, plain_moves = np.diff(ours, axis=0).std(axis=0), np.diff(plain, axis=0).std(axis=0)
     assert moves == pytest.approx(plain_moves, rel=0.08)
-
-
-@pytest.mark.parametrize("radius", [0.3, 0.5])
-def test_it_stays_at_the_fixed_point_of_its_expectation(radius: float) -> None:
-    comparisons = simulated([0.5, 0.2, 0.0, -0.2, -0.5], 4000, 7, radius)
-    first, second, counts = comparisons.pairs()
-    z = np.linspace(-8, 8, 4001)
-    weights = np.exp(-(z**2) / 2)
-    weights /= weights.sum()
-
-    def pull(free: np.ndarray) -> np.ndarray:
-        means = np.append(free, -free.sum())
-        force = np.zeros(5)
-        for i, j, (worse, equal, better) in zip(first, second, counts, strict=True):
-            t = means[i] - means[j] + np.sqrt(0.5) * z
-            moved = (
-                worse * np.minimum(t, -radius)
-                + equal * np.clip(t, -radius, radius)
-                + better * np.maximum(t, radius)
-            )
-            force[i] += (moved - (worse + equal + better) * t) @ weights
-            force[j] -= (moved - (worse + equal + better) * t) @ weights
-        return force[:-1]
-
-    expected = optimize.root(pull, np.zeros(4), tol=1e-10).x
-    found = HopkinsMay(radius=radius, iterations=3000, burn_in=500).fit(comparisons, np.random.default_rng(1))
-    assert found.scores == pytest.approx(np.append(expected, -expected.sum()), abs=0.004)
 
 
 def test_the_same_generator_gives_the_same_scores_in_any_order_of_comparisons() -> None:
