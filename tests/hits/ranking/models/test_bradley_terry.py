@@ -1,5 +1,7 @@
 """Bradley–Terry and Thurstone against choix, another optimiser, another derivative and simulated truth."""
 
+from itertools import combinations
+
 import choix
 import numpy as np
 import pytest
@@ -107,22 +109,15 @@ def test_standard_errors_are_those_of_the_expected_information(ties: str) -> Non
     comparisons = counted(4, 5)
     found = BradleyTerry(ties).fit(comparisons, RNG)
     wins, tied = comparisons.counts()
-    total = wins + wins.T + tied
+    pairs, total = list(combinations(range(4), 2)), wins + wins.T + tied
     value = found.extra["tie"]["value"]
     place = np.append(found.scores[:-1], np.log(value) if ties == "davidson" else value)
 
     def vector(place: np.ndarray) -> np.ndarray:
         scores = np.append(place[:-1], -place[:-1].sum())
-        return np.array(
-            [
-                chances("bradley-terry", ties, scores[i] - scores[j], place[-1])
-                for i in range(4)
-                for j in range(i + 1, 4)
-            ]
-        )
+        return np.array([chances("bradley-terry", ties, scores[i] - scores[j], place[-1]) for i, j in pairs])
 
-    sizes = np.array([total[i, j] for i in range(4) for j in range(i + 1, 4)])
-    step = 1e-5
+    sizes, step = np.array([total[pair] for pair in pairs]), 1e-5
     slopes = np.stack([(vector(place + step * e) - vector(place - step * e)) / (2 * step) for e in np.eye(4)])
     information = np.einsum("apk,bpk,p,pk->ab", slopes, slopes, sizes, 1 / vector(place))
     errors = np.sqrt(np.linalg.inv(information).diagonal())
