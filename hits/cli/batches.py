@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from hits.cli.shared import FOLDER, MONEY, open_campaign, tell_price
+from hits.cli.shared import FOLDER, open_campaign, tell_price
 from hits.records import Kind
-from rypt.console import JSON, QUIET, talk, watcher
+from rypt.console import JSON, MONEY, QUIET, talk, watcher
 from rypt.text import RyptError, plural, tokenize
 
 SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed.")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hits.cli.shared import BATCH, MARKET, MONEY, TOKEN_FILE, YES, confirm, open_prolific
-from rypt.console import JSON
+from hits.cli.shared import BATCH, MARKET, TOKEN_FILE, YES, confirm, open_prolific
+from rypt.console import JSON, MONEY
 from rypt.text import plural
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from rypt.console import AMOUNT, FILE, JSON, QUIET, painter, read_amount, talk, watcher
+from rypt.console import AMOUNT, FILE, JSON, MONEY, QUIET, painter, talk, watcher
 from rypt.options import CASES, MODELS, PICKS, TIES, TOKENS, UNKNOWN_AS
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ SCORING = (
 )
 
 
-def amount(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
-    return read_amount(value)
-
-
 def scoring_options(command: F) -> F:
     """Options of all commands that score, as one value ``choices``; the defaults are the campaign's settings."""
 
@@ -83,7 +79,7 @@ def scoring_options(command: F) -> F:
 @click.option(
     "--market", metavar="FOLDER|URL", help="A local market's folder, or an endpoint [FOLDER/market]."
 )
-@click.option("--wage", callback=amount, metavar="DOLLARS", help="The wage of workers, in dollars an hour.")
+@click.option("--wage", type=MONEY, help="The wage of workers, in dollars an hour.")
 @click.option("--assignments", type=click.IntRange(1, 1000), help="Workers who answer each question [1].")
 @AMOUNT
 @click.option("--labels", type=AT_LEAST_1, help="Maximum number of new questions per iteration [200].")

@@ -1,7 +1,6 @@
 """``rypt export`` and ``rypt check``: the judgment database of a campaign."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,7 +104,7 @@ def check(database: Path, source: str | None, as_json: bool) -> None:
     with open_database(database, readonly=True) as opened:
         numbers, problems = summary(opened), list(find_problems(opened, sources))
     if as_json:
-        listed = [asdict(problem) for problem in problems]
+        listed = [problem._asdict() for problem in problems]
         click.echo(json.dumps({**numbers, "problems": listed}, ensure_ascii=False))
     else:
         for name, value in numbers.items():

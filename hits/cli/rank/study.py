@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.rank.shared import LEVEL, SEED, THREADS, counter, reading_options
-from hits.cli.shared import MONEY
-from rypt.console import JSON, QUIET, talk
+from rypt.console import JSON, MONEY, QUIET, talk
 from rypt.signature import signature
 
 if TYPE_CHECKING:
