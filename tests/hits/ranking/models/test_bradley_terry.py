@@ -5,8 +5,6 @@ from itertools import combinations
 import choix
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize
 from scipy.stats import norm
 
@@ -57,16 +55,21 @@ def minus_likelihood(place: np.ndarray, name: str, ties: str, comparisons: Compa
     return value
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_without_ties_it_is_choix(seed: int) -> None:
-    comparisons = counted(7, seed, ties=False)
-    wins, _ = comparisons.counts()
-    expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=10_000, tol=1e-13)
-    with_ties = from_counts(comparisons.systems, wins, 3 - 3 * np.eye(7))
-    for ties, data in (("davidson", comparisons), ("rao-kupper", comparisons), ("ignore", with_ties)):
-        found = BradleyTerry(ties).fit(data, RNG)
+IMBALANCE = np.array([[0, 100_000, 5], [1, 0, 7], [2, 3, 0]])
+MANY = np.random.default_rng(1).integers(1, 40, (90, 90)) * (1 - np.eye(90, dtype=np.int64))
+
+
+@pytest.mark.parametrize("wins", [counted(7, 0).counts()[0], IMBALANCE, MANY])
+def test_without_ties_it_is_choix(wins: np.ndarray) -> None:
+    expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=100_000, tol=1e-13)
+    names, some_ties = [f"s{k:02}" for k in range(len(wins))], 3 - 3 * np.eye(len(wins))
+    for ties, tied in (
+        ("davidson", np.zeros_like(wins)),
+        ("rao-kupper", np.zeros_like(wins)),
+        ("ignore", some_ties),
+    ):
+        found = BradleyTerry(ties).fit(from_counts(names, wins, tied), RNG)
         assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
-        assert "tie" not in found.extra
         assert found.outcomes[0, 1, 1] == 0.0
 
 
@@ -106,22 +109,15 @@ def test_standard_errors_are_those_of_the_expected_information(ties: str) -> Non
     comparisons = counted(4, 5)
     found = BradleyTerry(ties).fit(comparisons, RNG)
     wins, tied = comparisons.counts()
-    total = wins + wins.T + tied
+    pairs, total = list(combinations(range(4), 2)), wins + wins.T + tied
     value = found.extra["tie"]["value"]
     place = np.append(found.scores[:-1], np.log(value) if ties == "davidson" else value)
 
     def vector(place: np.ndarray) -> np.ndarray:
         scores = np.append(place[:-1], -place[:-1].sum())
-        return np.array(
-            [
-                chances("bradley-terry", ties, scores[i] - scores[j], place[-1])
-                for i in range(4)
-                for j in range(i + 1, 4)
-            ]
-        )
+        return np.array([chances("bradley-terry", ties, scores[i] - scores[j], place[-1]) for i, j in pairs])
 
-    sizes = np.array([total[i, j] for i in range(4) for j in range(i + 1, 4)])
-    step = 1e-5
+    sizes, step = np.array([total[pair] for pair in pairs]), 1e-5
     slopes = np.stack([(vector(place + step * e) - vector(place - step * e)) / (2 * step) for e in np.eye(4)])
     information = np.einsum("apk,bpk,p,pk->ab", slopes, slopes, sizes, 1 / vector(place))
     errors = np.sqrt(np.linalg.inv(information).diagonal())
@@ -131,55 +127,12 @@ def test_standard_errors_are_those_of_the_expected_information(ties: str) -> Non
     assert found.extra["tie"]["standard_error"] == pytest.approx(factor * errors[3], rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("name", "ties"),
-    [("bradley-terry", "davidson"), ("bradley-terry", "rao-kupper"), ("thurstone", "rao-kupper")],
-)
-def test_intervals_cover_the_truth(name: str, ties: str) -> None:
-    rng = np.random.default_rng(11)
-    truth, tie = np.array([0.8, 0.3, -0.1, -1.0]), 0.4
-    inside = []
-    for _ in range(200):
-        wins, tied = np.zeros((4, 4), np.int64), np.zeros((4, 4), np.int64)
-        for i, j in combinations(range(4), 2):
-            drawn = rng.multinomial(60, chances(name, ties, truth[i] - truth[j], tie))
-            wins[j, i], tied[i, j], wins[i, j] = drawn
-            tied[j, i] = tied[i, j]
-        found = BradleyTerry(ties, name=name).fit(from_counts("abcd", wins, tied), rng)
-        inside.append(np.abs(found.scores - truth) < 1.96 * np.sqrt(found.variances))
-    assert 0.92 < np.mean(inside) < 0.98
-
-
 def test_two_systems_have_the_closed_form() -> None:
     data = from_counts("ab", np.array([[0, 30], [10, 0]]), np.zeros((2, 2)))
     found = BradleyTerry("ignore", name="thurstone").fit(data, RNG)
     assert found.scores == pytest.approx([norm.ppf(0.75) / 2, -norm.ppf(0.75) / 2])
     density = norm.pdf(norm.ppf(0.75))
     assert found.extra["standard_errors"][0] == pytest.approx(np.sqrt(0.75 * 0.25 / 40) / density / 2)
-
-
-@given(
-    st.integers(0, 10_000), st.sampled_from(["davidson", "rao-kupper", "ignore"]), st.sampled_from([0.0, 0.5])
-)
-@settings(max_examples=40)
-def test_no_other_scores_are_more_likely_and_names_do_not_matter(seed: int, ties: str, prior: float) -> None:
-    comparisons = counted(4, seed)
-    found = BradleyTerry(ties, prior).fit(comparisons, RNG)
-    assert abs(found.scores.sum()) < 1e-8
-    assert found.outcomes.sum(axis=2) == pytest.approx(np.ones((4, 4)))
-    assert found.outcomes == pytest.approx(np.swapaxes(found.outcomes, 0, 1)[:, :, ::-1])
-    turned = BradleyTerry(ties, prior).fit(comparisons.among([2, 0, 3, 1]), RNG)
-    assert turned.scores == pytest.approx(found.scores[[2, 0, 3, 1]], abs=1e-7)
-
-
-def test_a_huge_imbalance_and_many_systems_still_converge() -> None:
-    imbalance = np.array([[0, 100_000, 5], [1, 0, 7], [2, 3, 0]])
-    many = np.random.default_rng(1).integers(1, 40, (90, 90)) * (1 - np.eye(90, dtype=np.int64))
-    for wins in (imbalance, many):
-        data = from_counts([f"s{k:02}" for k in range(len(wins))], wins, np.zeros_like(wins))
-        expected = choix.ilsr_pairwise_dense(wins.astype(float), max_iter=100_000, tol=1e-14)
-        found = BradleyTerry().fit(data, RNG)
-        assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
 
 
 def records(text: str) -> Comparisons:
@@ -212,9 +165,8 @@ def test_a_prior_ranks_what_never_lost_and_what_nobody_met() -> None:
     assert np.isfinite(found.variances).all()
 
 
-def test_options() -> None:
+@pytest.mark.parametrize("wrong", ["prior=-1", "ties=half"])
+def test_options(wrong: str) -> None:
     assert read_model("bradley-terry:ties=rao-kupper,prior=2") == BradleyTerry("rao-kupper", 2.0)
-    assert read_model("thurstone") == BradleyTerry("rao-kupper", name="thurstone")
-    for wrong in ("prior=-1", "ties=half"):
-        with pytest.raises(RyptError, match=wrong.partition("=")[0]):
-            read_model(f"bradley-terry:{wrong}")
+    with pytest.raises(RyptError, match=wrong.partition("=")[0]):
+        read_model(f"bradley-terry:{wrong}")
