@@ -45,20 +45,19 @@ def campaign_folder(campaign: Campaign) -> TuningFolder:
     return TuningFolder(campaign.path(LISTS), campaign.path(WEIGHTS))
 
 
-def current_weights(campaign: Campaign) -> tuple[Path | None, list[Path]]:
-    """The weights to start from, None where there are none, and those of earlier iterations."""
+def start_weights(campaign: Campaign, given: PathLike | None = None) -> tuple[PathLike | None, list[Path]]:
+    """The weights to start from, and those of the iterations before them.
+
+    Without ``given`` they are the current ones, or those of the settings; None where there are none.
+    """
     files = list(campaign_folder(campaign).files("weights").values())
+    if given is not None:
+        places = [i for i, file in enumerate(files) if file.resolve() == Path(given).resolve()]
+        return given, files[: places[0]] if places else []
     if files:
         return files[-1], files[:-1]
     start = campaign.settings.decoder.weights
     return (campaign.path(start) if start else None), []
-
-
-def weights_before(campaign: Campaign, path: PathLike) -> list[Path]:
-    """The weights of the iterations before the one that ``path`` belongs to; empty if it belongs to none."""
-    files = list(campaign_folder(campaign).files("weights").values())
-    places = [i for i, file in enumerate(files) if file.resolve() == Path(path).resolve()]
-    return files[: places[0]] if places else []
 
 
 def check_decoder(campaign: Campaign) -> None:
@@ -117,11 +116,10 @@ def _keep_weights(campaign: Campaign, folder: TuningFolder, given: PathLike | No
     if given is None:
         if files:
             return last
-        given = current_weights(campaign)[0]
+        given = start_weights(campaign)[0]
     if given is None:
-        raise InputError(
-            campaign.path(SETTINGS), None, "expected weights in [decoder], or --weights, to start with"
-        )
+        message = "expected weights in [decoder], or --weights, to start with"
+        raise InputError(campaign.path(SETTINGS), None, message)
     start = read_weights(given)
     if files and read_weights(files[last]).values == start.values:
         return last

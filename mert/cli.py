@@ -33,7 +33,7 @@ SECTIONS = {
     "Decoder": ("decoder", "replay", "zmert", "folder", "max_iterations", "patience"),
     "Output": ("output", "plot", "as_json", "quiet"),
 }
-LOOP_ONLY = ("folder", "max_iterations", "patience", "plot")
+LOOP_ONLY = ("folder", "max_iterations", "patience")
 MERT_ONLY = ("aim", "restarts", "dask")
 BESIDE_ZMERT = {"zmert", "algorithm", "threads", "replicates", "folder", "output", "plot", "as_json", "quiet"}
 
@@ -184,7 +184,9 @@ class _Sections(click.Command):
     help="Write the weights to this file, in the format in which they were read.",
 )
 @click.option(
-    "--plot", type=click.Path(), help="Plot the iterations of a decoder to this file (.svg, .png, .pdf)."
+    "--plot",
+    type=click.Path(),
+    help="Plot the result, or the iterations of a decoder, to this file (.svg, .png, .pdf).",
 )
 @JSON
 @QUIET
@@ -206,7 +208,7 @@ def tune(
     if output:
         result.write(output)
     if plot:
-        result.plot(plot)  # type: ignore[union-attr]  # of a loop, as was checked
+        result.plot(plot)
     _print(result, aside=output == "-", as_json=as_json, quiet=quiet)
 
 
@@ -363,12 +365,19 @@ def _print(result: "TuningResult | DecoderTuning", *, aside: bool, as_json: bool
 def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     for feature, value in result.weights.items():
         click.echo(f"{feature:30} {value: .6f}", err=aside)
-    gain = result.gain
+    gain, name = result.gain, signature_name(result.signature)
+    p = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
     click.echo(
-        f"{result.start_score:.4f} → {result.score:.4f}; gain {gain.gain:.4f}, "
-        f"95 % of resamples {gain.low:.4f} to {gain.high:.4f}, p = {gain.p:.3f}",
+        f"{name} {result.start_score:.4f} → {result.score:.4f} on these lists; gain {gain.gain:.4f}, "
+        f"95 % of resamples {gain.low:.4f} to {gain.high:.4f}, {p}",
         err=aside,
     )
+    if result.ends and abs(result.ends[0] - result.score) > 0.00005:
+        click.echo(
+            f"the lists' own optimum is {result.ends[0]:.4f}; these weights are averaged to do better on other text "
+            "(--aim list takes the optimum)",
+            err=aside,
+        )
     if len(result.scores) > 1:
         click.echo(
             f"{len(result.scores)} replicates: mean {result.mean:.4f}, deviation {result.deviation:.4f}",
@@ -377,9 +386,6 @@ def _print_tuning(result: "TuningResult", *, aside: bool, quiet: bool) -> None:
     click.echo(result.signature, err=aside)
     for note in result.notes:
         talk(f"note: {note}", quiet=quiet)
-    if result.ends:
-        optimum = f"{signature_name(result.signature)} {result.ends[0]:.4f}"
-        talk(f"optimum of the lists themselves: {optimum}", quiet=quiet)
     took = ", ".join(f"{part} {seconds:.1f}" for part, seconds in result.seconds.items())
     talk(f"seconds: {took}", quiet=quiet)
 

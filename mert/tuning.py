@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mert.campaign import current_weights, weights_before
+from mert.campaign import start_weights
 from mert.checks import Gain
 from mert.cluster import Cluster
 from mert.constraints import Constraints
@@ -69,6 +69,13 @@ class TuningResult:
     def write(self, path: PathLike) -> None:
         """Write the weights in the form of the file that the search started from; everything else in it stays."""
         self.start.write(path, list(self.weights), np.array(list(self.weights.values())))
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the score before and after, the optima that climbs reached, and each weight before and after."""
+        from mert.plot import plot_search
+
+        scores = (self.start_score, self.score, self.ends)
+        plot_search(path, self.signature.partition("|")[0], scores, (self.start.values, self.weights))
 
     def summary(self) -> dict[str, Any]:
         """The numbers as plain values, for JSON."""
@@ -145,10 +152,8 @@ def _of_campaign(
         folder = campaign.folder
         raise RyptError(f"{folder}: expected at least one n-best list; `rypt loop {folder} --once` makes one")
     earlier: list[Path] = []
-    if weights is None:
-        weights, earlier = current_weights(campaign)
-    elif not isinstance(weights, Mapping | WeightsFile):
-        earlier = weights_before(campaign, weights)
+    if not isinstance(weights, Mapping | WeightsFile):
+        weights, earlier = start_weights(campaign, weights)
     if not references:
         references = [campaign.path(name) for name in campaign.files.references]
     return [campaign.path(name) for name in campaign.files.nbest], references, weights, earlier

@@ -111,7 +111,12 @@ def workers(
     if sheet:
         with open_output(sheet) as stream:
             rows = [
-                (names.get(worker, worker), owed.assignments, f"{owed.hours:.2f}", f"{owed.amount:.2f}")
+                (
+                    names.get(worker, worker),
+                    owed.assignments,
+                    f"{owed.seconds / 3600:.2f}",
+                    f"{owed.amount:.2f}",
+                )
                 for worker, owed in pay.items()
             ]
             csv.writer(stream, lineterminator="\n").writerows([("name", "pages", "hours", "pay"), *rows])

@@ -89,6 +89,7 @@ class Ranges:
     source: str = "samples"  # or posterior
     scores: Floats | None = None  # (samples, systems): the scores that the ranks come from
     groups: Ints | None = None  # clusters, where they are not those of overlapping ranges
+    wins: Ints | None = None  # how many systems each is significantly better than, where ranges do not say it
 
     def clusters(self) -> Ints:
         """The number of each system's cluster, 1 is best: transitively overlapping ranges are one cluster."""

@@ -16,7 +16,7 @@ from hits.ranking.confidence import (
 )
 from hits.ranking.data import Comparisons
 from hits.ranking.model import RankingModel, check_fit
-from rypt.arrays import Floats
+from rypt.arrays import Floats, Ints
 from rypt.signature import signature
 
 
@@ -53,6 +53,7 @@ class RankedGroup:
     digits: int = 3  # of a score, after the point
     descending: bool = True  # whether a higher score is better
     score_errors: Floats | None = None  # (systems,)
+    wins: Ints | None = None  # how many systems each is significantly better than, where ranges do not say it
 
     @property
     def clusters(self) -> int:

@@ -184,6 +184,8 @@ def significant_wins(ranking: RankedGroup, system: Ranked) -> int:
 
     Tests say it by the worst rank; of ranges from resamples, those count that lie wholly below the system's.
     """
+    if ranking.wins is not None:
+        return int(ranking.wins[ranking.systems.index(system)])
     if system.high is None:
         return 0
     if ranking.rank_samples is None:

@@ -59,20 +59,21 @@ class Added:
 
 
 class Work(NamedTuple):
-    """One assignment in numbers: ``labels`` given, ``counts`` where its worker is not excluded."""
+    """One assignment in numbers: ``labels`` given, ``places`` of its hit, ``counts`` unless its worker is excluded."""
 
+    assignment: str
     worker: str
     hit: str
     kind: str
     size: int
     seconds: int | None
     labels: int
-    reward: str | None
-    places: str | None
     market: str
-    bonuses: str | None
-    counts: int
     status: str
+    counts: int
+    reward: Decimal
+    places: int
+    bonuses: tuple[Decimal, ...]
 
     @property
     def answers(self) -> int:
@@ -105,46 +106,42 @@ class Results:
                 self.put(assignment, added)
         return added
 
-    def put(self, assignment: Assignment, added: Added) -> None:
+    def put(self, a: Assignment, added: Added) -> None:
         """Inside a transaction: add one assignment, or bring status and facts of a known one up to date."""
-        content = read_content(assignment, self.db.case)
-        if self._is_known(assignment):
+        content = read_content(a, self.db.case)
+        of_hit, of_work = _split_facts(a.facts)
+        if self._is_known(a):
+            self._update_facts("hits", a.hit, of_hit)
+            self._update_facts("assignments", a.id, of_work)
+            self._update_status(a)
             added.already += 1
             return
         self._check_place(content)
-        self._put_hit(assignment, content)
-        a, (_, facts) = assignment, split_facts(assignment.facts)
+        self._put_hit(a, content, of_hit)
         self._execute("DELETE FROM left_out WHERE assignment = ?", a.id)
         self._execute(
             "INSERT INTO assignments VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(a.id, a.hit, a.worker, a.status, a.accepted, a.submitted, a.seconds),
-            *(_json(a.fields), _json(facts)),
+            *(_json(a.fields), _json(of_work)),
         )
-        given = judgments(assignment, content)
-        self.db.put(given)
+        labels = judgments(a, content)
+        self.db.put(labels)
         compared = [(c, False) for c in content.comparisons] + [(c, True) for c in content.implied]
-        pairs = (
-            (a.id, number, c.segment, c.system_a, c.system_b, c.choice, implied)
+        comparisons = [
+            (number, c.segment, c.system_a, c.system_b, c.choice, implied)
             for number, (c, implied) in enumerate(compared, start=1)
-        )
-        many = self.db.db.conn.executemany
-        many(
-            "INSERT INTO label_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((a.id, *label) for label in content.labels),
-        )
-        many("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?)", pairs)
-        many(
-            "INSERT INTO controls VALUES (?, ?, ?, ?, ?, ?)",
-            ((a.id, *control) for control in content.controls),
-        )
+        ]
+        self._insert("label_answers", a.id, content.labels)
+        self._insert("comparisons", a.id, comparisons)
+        self._insert("controls", a.id, content.controls)
         added.assignments += 1
-        added.judgments += len(given)
+        added.judgments += len(labels)
         added.comparisons += len(compared)
         added.controls += len(content.controls)
         added.unanswered += content.unanswered
 
     def _is_known(self, a: Assignment) -> bool:
-        """Whether it was added before; then it must be the same, and its status and facts may be newer."""
+        """Whether it was added before; then hit, worker and answers must be the same."""
         known = self.db.rows("SELECT hit, worker, fields FROM assignments WHERE id = ?", a.id)
         if not known:
             other = self.db.rows("SELECT id FROM assignments WHERE hit = ? AND worker = ?", a.hit, a.worker)
@@ -152,59 +149,52 @@ class Results:
                 raise FormatError(f"worker {a.worker} did hit {a.hit} before, in assignment {other[0][0]}")
             return False
         hit, worker, fields = known[0]
-        if (hit, worker, filled(json.loads(fields))) != (a.hit, a.worker, filled(a.fields)):
+        if (hit, worker, _filled(json.loads(fields))) != (a.hit, a.worker, _filled(a.fields)):
             raise FormatError(f"assignment {a.id} is there with another hit, worker or answer")
-        of_hit, of_work = split_facts(a.facts)
-        self._update_hit(a.hit, of_hit)
-        self._update(a.id, a.status, of_work)
         return True
 
     def _check_place(self, content: Content) -> None:
-        for segment, stop in {(a.segment, a.stop) for a in content.labels}:
-            if segment not in self._tokens:
-                self._tokens = {s.id: len(s.tokens) for s in self.db.segments()}
-            if segment not in self._tokens:
-                raise FormatError(f"segment {segment!r} is not in the database")
-            if stop > (size := self._tokens[segment]):
-                span = f"{content.labels[0].start}-{stop}"
-                raise FormatError(
-                    f"span {span} is outside segment {segment}, which has {plural(size, 'token')}"
-                )
-
-    def _put_hit(self, a: Assignment, content: Content) -> None:
-        facts, _ = split_facts(a.facts)
-        rows = self.db.rows("SELECT columns FROM hits WHERE id = ?", a.hit)
-        if rows:
-            if filled(json.loads(rows[0][0])) != filled(a.columns):
-                raise FormatError(f"hit {a.hit} is there with another item")
-            self._update_hit(a.hit, facts)
+        if not content.labels:
             return
-        self._execute(
-            "INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(a.hit, a.batch, a.item or a.columns.get("item", ""), str(content.kind), content.size),
-            *(_json(a.columns), _json(facts), a.market or ("local" if a.batch else "mturk")),
-        )
+        segment, start, stop = content.labels[0][1:4]  # all labels of a page are of one constituent
+        if segment not in self._tokens:
+            self._tokens = {s.id: len(s.tokens) for s in self.db.segments()}
+        if segment not in self._tokens:
+            raise FormatError(f"segment {segment!r} is not in the database")
+        if stop > (size := self._tokens[segment]):
+            where = f"segment {segment}, which has {plural(size, 'token')}"
+            raise FormatError(f"span {start}-{stop} is outside {where}")
 
-    def _update_hit(self, hit: str, facts: Mapping[str, str]) -> None:
-        """What the market says of a hit may change: it expires, or more assignments are asked for."""
-        ((known,),) = self.db.rows("SELECT facts FROM hits WHERE id = ?", hit)
+    def _put_hit(self, a: Assignment, content: Content, facts: Mapping[str, str]) -> None:
+        rows = self.db.rows("SELECT columns FROM hits WHERE id = ?", a.hit)
+        if not rows:
+            self._execute(
+                "INSERT INTO hits VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(a.hit, a.batch, a.item or a.columns.get("item", ""), str(content.kind), content.size),
+                *(_json(a.columns), _json(facts), a.market or ("local" if a.batch else "mturk")),
+            )
+        elif _filled(json.loads(rows[0][0])) != _filled(a.columns):
+            raise FormatError(f"hit {a.hit} is there with another item")
+        else:
+            self._update_facts("hits", a.hit, facts)
+
+    def _update_facts(self, table: str, id: str, facts: Mapping[str, str]) -> None:
+        """What the market says may change: a hit expires, or more assignments are asked for."""
+        ((known,),) = self.db.rows(f"SELECT facts FROM {table} WHERE id = ?", id)
         if (merged := _json({**json.loads(known), **facts})) != known:
-            self._execute("UPDATE hits SET facts = ? WHERE id = ?", merged, hit)
+            self._execute(f"UPDATE {table} SET facts = ? WHERE id = ?", merged, id)
 
-    def _update(self, assignment: str, status: str, facts: Mapping[str, str]) -> None:
+    def _update_status(self, a: Assignment) -> None:
         """Approve or reject: judgments of rejected work stay and do not count; an approval brings them back."""
-        rows = self.db.rows("SELECT hit, worker, status, facts FROM assignments WHERE id = ?", assignment)
-        hit, worker, before, known = rows[0]
-        status = before if status == SUBMITTED else status  # a file from before the decision does not undo it
-        merged = _json({**json.loads(known), **facts})
-        if (status, merged) != (before, known):
-            sql = "UPDATE assignments SET status = ?, facts = ? WHERE id = ?"
-            self._execute(sql, status, merged, assignment)
-        if (status == REJECTED) != (before == REJECTED):
+        ((before,),) = self.db.rows("SELECT status FROM assignments WHERE id = ?", a.id)
+        if a.status in (before, SUBMITTED):  # a file from before the decision does not undo it
+            return
+        self._execute("UPDATE assignments SET status = ? WHERE id = ?", a.status, a.id)
+        if REJECTED in (before, a.status):
             sql = (
                 "SELECT segment, start, stop, phrase FROM label_answers WHERE assignment = ? AND NOT control"
             )
-            self.db.put_weight(worker, hit, float(status != REJECTED), self.db.rows(sql, assignment))
+            self.db.put_weight(a.worker, a.hit, float(a.status != REJECTED), self.db.rows(sql, a.id))
 
     def put_merged(self, a: Assignment, paid: Sequence[Bonus], added: Added) -> None:
         """Inside a transaction: add an assignment of another database, or join what both know of it.
@@ -212,17 +202,17 @@ class Results:
         An approval is above a rejection, which can be overturned, and this above no decision; of two texts of one
         fact the one that sorts last stays, and so do the longer payments. So the order of merging does not matter.
         """
-        rows = self.db.rows(
-            "SELECT a.status, h.facts, a.facts FROM assignments AS a JOIN hits AS h ON h.id = a.hit WHERE a.id = ?",
-            a.id,
-        )
-        for status, of_hit, of_work in rows:
-            facts = dict(a.facts)
-            for name, text in {**json.loads(of_hit), **json.loads(of_work)}.items():
+        facts = dict(a.facts)
+        sql = "SELECT facts FROM hits WHERE id = ? UNION ALL SELECT facts FROM assignments WHERE id = ?"
+        for (known,) in self.db.rows(sql, a.hit, a.id):
+            for name, text in json.loads(known).items():
                 facts[name] = max(text, facts.get(name, ""))
-            a = replace(a, status=max(a.status, status, key=DECISIONS.index), facts=facts)
-        self.put(a, added)
-        if len(paid) > self.db.rows("SELECT count(*) FROM bonuses WHERE assignment = ?", a.id)[0][0]:
+        statuses = [a.status, *self._column("SELECT status FROM assignments WHERE id = ?", a.id)]
+        self.put(replace(a, status=max(statuses, key=DECISIONS.index), facts=facts), added)
+        payments = _payments(paid)
+        sql = "SELECT number, amount, reason, time FROM bonuses WHERE assignment = ? ORDER BY number"
+        before = list(self.db.rows(sql, a.id))
+        if (len(payments), repr(payments)) > (len(before), repr(before)):
             self._put_bonuses(a.id, paid)
 
     def settle_weights(self) -> None:
@@ -242,14 +232,13 @@ class Results:
             paid.setdefault(bonus.assignment, []).append(bonus)
         if paid:
             with self.db.writing():
-                for assignment, given in paid.items():
+                for assignment, payments in paid.items():
                     if self.db.rows("SELECT 1 FROM assignments WHERE id = ?", assignment):
-                        self._put_bonuses(assignment, given)
+                        self._put_bonuses(assignment, payments)
 
     def _put_bonuses(self, assignment: str, paid: Sequence[Bonus]) -> None:
         self._execute("DELETE FROM bonuses WHERE assignment = ?", assignment)
-        rows = ((assignment, i, str(b.amount), b.reason, b.time) for i, b in enumerate(paid, start=1))
-        self.db.db.conn.executemany("INSERT INTO bonuses VALUES (?, ?, ?, ?, ?)", rows)
+        self._insert("bonuses", assignment, _payments(paid))
 
     def add_left_out(self, assignments: Iterable[Assignment]) -> None:
         """Remember assignments that cannot be read, so that `status` and `workers` name them until they can."""
@@ -313,15 +302,20 @@ class Results:
     def work(self, batch: str | None = None) -> list[Work]:
         """All assignments of a batch, or of all, in numbers, in the order in which they came."""
         sql = """
-            SELECT a.worker, h.id, h.kind, h.size, a.seconds,
+            SELECT a.id, a.worker, h.id, h.kind, h.size, a.seconds,
                 (SELECT count(*) FROM label_answers AS l WHERE l.assignment = a.id AND l.label IS NOT NULL),
-                json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments'), h.market,
-                (SELECT group_concat(b.amount, ' ') FROM bonuses AS b WHERE b.assignment = a.id),
-                a.worker NOT IN (SELECT worker FROM excluded_workers), a.status
+                h.market, a.status, a.worker NOT IN (SELECT worker FROM excluded_workers),
+                json_extract(h.facts, '$.Reward'), json_extract(h.facts, '$.MaxAssignments'),
+                (SELECT group_concat(b.amount, ' ') FROM bonuses AS b WHERE b.assignment = a.id)
             FROM assignments AS a JOIN hits AS h ON h.id = a.hit
             WHERE ?1 IS NULL OR h.batch = ?1 ORDER BY a.number
         """
-        return [Work(*row) for row in self.db.rows(sql, batch)]
+        return [
+            Work._make(
+                (*row, _dollars(reward), _places(places), tuple(map(Decimal, (bonuses or "").split())))
+            )
+            for *row, reward, places, bonuses in self.db.rows(sql, batch)
+        ]
 
     def statuses(self) -> dict[str, str]:
         """The status of each assignment, also of those that could not be read."""
@@ -360,12 +354,12 @@ class Results:
             WHERE NOT c.implied
                 AND min(c.system_a, c.system_b) = min(?1, ?2) AND max(c.system_a, c.system_b) = max(?1, ?2)
         """
-        return {worker for (worker,) in self.db.rows(sql, first, second)}
+        return set(self._column(sql, first, second))
 
     def workers(self) -> set[str]:
         """Everybody who gave a judgment or did an assignment."""
         sql = "SELECT worker FROM workers UNION SELECT worker FROM assignments"
-        return {str(worker) for (worker,) in self.db.rows(sql)}
+        return set(self._column(sql))
 
     def count_labels(self, batch: str | None = None) -> dict[str | None, int]:
         """How often each label was given to a real question, None for none, in work that counts."""
@@ -412,22 +406,45 @@ class Results:
             preferred = Comparison(segment, a, b, Choice(choice), worker).preferred
             yield Reply(worker, (segment, *sorted((a, b))), preferred, choice)
 
+    def _column(self, sql: str, *values: Any) -> list[str]:
+        return [text for (text,) in self.db.rows(sql, *values)]
+
     def _execute(self, sql: str, *values: Any) -> None:
         self.db.db.execute(sql, values)
 
+    def _insert(self, table: str, assignment: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        if rows:
+            marks = ", ".join("?" * (1 + len(rows[0])))
+            values = ((assignment, *row) for row in rows)
+            self.db.db.conn.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
 
-def split_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+
+def _payments(paid: Sequence[Bonus]) -> list[tuple[int, str, str, int | None]]:
+    return [(number, str(b.amount), b.reason, b.time) for number, b in enumerate(paid, start=1)]
+
+
+def _split_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """What a market says of a hit, and what it says of the assignment; empty texts left out."""
-    texts = filled(facts)
+    texts = _filled(facts)
     return (
         {name: texts[name] for name in HIT_FACTS if name in texts},
         {name: text for name, text in texts.items() if name not in HIT_FACTS},
     )
 
 
-def filled(texts: Mapping[str, str]) -> dict[str, str]:
+def _filled(texts: Mapping[str, str]) -> dict[str, str]:
     """Without empty ones: a CSV has a cell for every column, a form sends only what was filled in."""
     return {name: text for name, text in texts.items() if text}
+
+
+def _dollars(reward: str | None) -> Decimal:
+    """The reward of a hit as the market says it, such as ``$0.05``; 0 for what is no amount."""
+    match = re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (reward or "").strip())
+    return Decimal(match[1] if match else 0)
+
+
+def _places(places: str | None) -> int:
+    return int(places) if places and places.isdecimal() else 1
 
 
 def _json(texts: Mapping[str, str]) -> str:

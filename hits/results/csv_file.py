@@ -10,11 +10,11 @@ Cells that spreadsheets would take for formulas are written so that they are not
 import csv
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from hits.records import SUBMITTED, Assignment, Batch, Item, parse_annotation
 from hits.results.answers import HIT_FACTS, Added, Results
@@ -38,21 +38,16 @@ SITE_COLUMNS = (
     "Last30DaysApprovalRate",
     "Last7DaysApprovalRate",
 )
-NEEDED_OF_BATCH = (
-    *("HITId", "AssignmentId", "WorkerId", "AssignmentStatus"),
-    "AcceptTime",
-    "SubmitTime",
-    "Answer.*",
-)
+IDS = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus")
+NEEDED_OF_BATCH = (*IDS, "AcceptTime", "SubmitTime", "Answer.*")
 NEEDED = (*NEEDED_OF_BATCH, "Input.*")  # without a batch at hand, the rows say themselves what was asked
 REVIEW = ("Approve", "Reject")
 SITE_TIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([0-9]{1,2}) ([0-9:]{8}) ([A-Z]{3,4}) ([0-9]{4})")
 Row = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the requester wrote beside an assignment: approved, or rejected with a reason."""
+class Decision(NamedTuple):
+    """What the requester filled in for an assignment: approved, or rejected with a reason."""
 
     assignment: str
     approve: bool
@@ -96,14 +91,10 @@ def format_time(seconds: int | None) -> str:
     return f"{weekday} {month} {int(day):02} {clock} UTC {year:>04}"
 
 
-def read_rows(
-    path: PathLike, *, needed: Sequence[str] = NEEDED, rename: Mapping[str, str] | None = None
+def _read_rows(
+    path: PathLike, needed: Sequence[str], rename: Mapping[str, str] | None = None
 ) -> Iterator[tuple[int, Row]]:
-    """Rows with the number of the line they begin in; the first row gives the columns.
-
-    ``needed`` columns that end in ``*`` are met by any that begin so. ``rename`` maps a file's own columns to ours
-    (``Input.sentence`` → ``Input.segment``). A row that repeats an assignment is refused.
-    """
+    """Rows with the number of the line they begin in; a row that repeats an assignment is refused."""
     records = ((line, cells) for line, cells in csv_rows(path, _lines(path), strict=True) if cells)
     line, names = next(records, (1, []))
     header = _header(path, line, names, needed, rename or {})
@@ -136,6 +127,7 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
 def _header(
     path: PathLike, line: int, names: Sequence[str], needed: Sequence[str], rename: Mapping[str, str]
 ) -> list[str]:
+    """The columns; those that are ``needed`` and end in ``*`` are met by any that begin so."""
     names = [name.strip() for name in names]
     if missing := [name for name in rename if name not in names]:
         raise InputError(path, line, f"expected the columns to rename, {', '.join(missing)}")
@@ -148,19 +140,34 @@ def _header(
     return header
 
 
-def read_assignments(
-    path: PathLike, *, rename: Mapping[str, str] | None = None, needed: Sequence[str] = NEEDED
-) -> Iterator[tuple[int, Assignment]]:
-    """Assignments with their lines. Columns that are no column of the site are not read."""
-    for line, row in read_rows(path, rename=rename, needed=needed):
-        try:
-            assignment = _assignment(row)
-        except FormatError as error:
-            raise InputError(path, line, str(error)) from None
-        yield line, assignment
+def import_results(
+    results: Results,
+    path: PathLike,
+    *,
+    rename: Mapping[str, str] | None = None,
+    batch: Batch | None = None,
+    market: str = "",
+) -> Added:
+    """Add all assignments of a file in one transaction: a row that cannot be taken stops it, and nothing is changed.
+
+    ``rename`` maps a file's own columns to ours (``Input.sentence`` → ``Input.segment``); columns that are no column of
+    the site are not read. A ``batch`` says what its rows mean: the file needs no ``Input.*`` besides ``Input.item`` or
+    our annotation, and what it has of them must be the batch's. ``market`` is where the work was done
+    (`hits.records.Assignment`).
+    """
+    added = Added()
+    items = {item.id: item for item in batch.items} if batch else {}
+    with results.db.writing():
+        for line, row in _read_rows(path, NEEDED_OF_BATCH if batch else NEEDED, rename):
+            try:
+                assignment = _assignment(row, market)
+                results.put(_completed(assignment, batch, items) if batch else assignment, added)
+            except FormatError as error:
+                raise InputError(path, line, str(error)) from None
+    return added
 
 
-def _assignment(row: Row) -> Assignment:
+def _assignment(row: Row, market: str) -> Assignment:
     columns = {name.removeprefix("Input."): text for name, text in row.items() if name.startswith("Input.")}
     fields = {name.removeprefix("Answer."): text for name, text in row.items() if name.startswith("Answer.")}
     batch, item = parse_annotation(row.get("RequesterAnnotation", "")) or ("", columns.get("item", ""))
@@ -175,38 +182,13 @@ def _assignment(row: Row) -> Assignment:
         batch=batch,
         item=item,
         columns=columns,
-        facts={name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in NEEDED_OF_BATCH[:4]},
+        facts={name: row[name] for name in SITE_COLUMNS if row.get(name) and name not in IDS},
+        market=market,
     )
 
 
-def import_results(
-    results: Results,
-    path: PathLike,
-    *,
-    rename: Mapping[str, str] | None = None,
-    batch: Batch | None = None,
-    market: str = "",
-) -> Added:
-    """Add all assignments of a file in one transaction: a row that cannot be taken stops it, and nothing is changed.
-
-    A ``batch`` says what its rows mean: the file needs no ``Input.*`` beside ``Input.item`` or our annotation, and what
-    it has of them must be the batch's. ``market`` is where the work was done (`hits.records.Assignment`).
-    """
-    added = Added()
-    items = {item.id: item for item in batch.items} if batch else {}
-    with results.db.writing():
-        needed = NEEDED_OF_BATCH if batch else NEEDED
-        for line, assignment in read_assignments(path, rename=rename, needed=needed):
-            try:
-                known = completed(assignment, batch, items) if batch else assignment
-                results.put(replace(known, market=market), added)
-            except FormatError as error:
-                raise InputError(path, line, str(error)) from None
-    return added
-
-
-def completed(a: Assignment, batch: Batch, items: Mapping[str, Item]) -> Assignment:
-    """The assignment with what its batch knows: the item's columns, title, reward and so on where the row has none."""
+def _completed(a: Assignment, batch: Batch, items: Mapping[str, Item]) -> Assignment:
+    """The assignment with its item's columns, and the batch's title, reward and so on where the row has none."""
     if a.batch not in ("", batch.settings.id):
         raise FormatError(f"expected a hit of the batch {batch.settings.id}, found one of {a.batch}")
     if not a.item:
@@ -215,25 +197,38 @@ def completed(a: Assignment, batch: Batch, items: Mapping[str, Item]) -> Assignm
     if item is None:
         raise FormatError(f"item {a.item!r} is not in the batch")
     for name, text in a.columns.items():
-        known = item.columns.get(name, "")
-        if text and known != text:
-            raise FormatError(f"expected Input.{name} as in the batch, {known[:40]!r}, found {text[:40]!r}")
+        expected = item.columns.get(name, "")
+        if text and expected != text:
+            raise FormatError(
+                f"expected Input.{name} as in the batch, {expected[:40]!r}, found {text[:40]!r}"
+            )
     facts = {**batch_facts(batch, item), **a.facts}
     return replace(a, batch=batch.settings.id, columns=item.columns, facts=facts)
 
 
 def export_results(results: Results, stream: TextIO, *, batch: str | None = None) -> int:
     """Write the assignments of a batch, or all; importing them elsewhere and exporting again gives the same bytes."""
-    columns: dict[str, None] = {}
-    fields: dict[str, None] = {}
-    for assignment in results.assignments(batch):
-        columns.update(dict.fromkeys(assignment.columns))
-        fields.update(dict.fromkeys(assignment.fields))
-    return write_rows(stream, list(columns), list(fields), map(results_row, results.assignments(batch)))
+    return write_results(stream, lambda: results.assignments(batch))
 
 
-def results_row(a: Assignment) -> Row:
-    """An assignment as a row: site columns, ``Input.*`` and ``Answer.*``."""
+def write_results(stream: TextIO, read: Callable[[], Iterable[Assignment]]) -> int:
+    """Write assignments; they are read twice, first for their columns, so that they need not be in memory."""
+    inputs: dict[str, None] = {}
+    answers: dict[str, None] = {}
+    for assignment in read():
+        inputs.update(dict.fromkeys(f"Input.{name}" for name in assignment.columns))
+        answers.update(dict.fromkeys(f"Answer.{name}" for name in assignment.fields))
+    header = [*SITE_COLUMNS, *inputs, *answers, *REVIEW]
+    writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(header)
+    count = 0
+    for row in map(_row, read()):
+        count += 1
+        writer.writerow(neutralize(row.get(name, "")) for name in header)
+    return count
+
+
+def _row(a: Assignment) -> Row:
     row = {name: a.facts.get(name, "") for name in SITE_COLUMNS}
     row |= {"HITId": a.hit, "AssignmentId": a.id, "WorkerId": a.worker, "AssignmentStatus": a.status}
     computed = {
@@ -247,27 +242,10 @@ def results_row(a: Assignment) -> Row:
     return row | {f"Answer.{name}": text for name, text in a.fields.items()}
 
 
-def write_rows(stream: TextIO, inputs: Sequence[str], answers: Sequence[str], rows: Iterable[Row]) -> int:
-    """Write rows under the site's columns, these of the item and these of the form, and ``Approve`` and ``Reject``."""
-    header = [
-        *SITE_COLUMNS,
-        *(f"Input.{name}" for name in inputs),
-        *(f"Answer.{name}" for name in answers),
-        *REVIEW,
-    ]
-    writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(header)
-    count = 0
-    for row in rows:
-        count += 1
-        writer.writerow(neutralize(row.get(name, "")) for name in header)
-    return count
-
-
 def read_decisions(path: PathLike) -> list[Decision]:
     """What the requester filled in: anything in ``Approve`` approves, the text in ``Reject`` is the reason."""
     decisions = []
-    for line, row in read_rows(path, needed=("AssignmentId", *REVIEW)):
+    for line, row in _read_rows(path, ("AssignmentId", *REVIEW)):
         approve, reject = row["Approve"].strip(), row["Reject"].strip()
         if approve and reject:
             message = f"expected Approve or Reject for assignment {row['AssignmentId']}, found both"

@@ -5,12 +5,12 @@
 Work that was rejected is left out, and so are the answers of excluded workers, though what they were paid is paid.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from math import nan
+from typing import NamedTuple
 
 from hits.payment import fees_of
 from hits.records import APPROVED, CENT, REJECTED, SUBMITTED, Kind
@@ -20,8 +20,7 @@ from rypt.analysis.agreement import Agreement, agreement
 FEWEST_TIMED = 20  # answers, before their time replaces the first guess
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """Money spent: rewards, bonuses, and what the market took of both, exactly."""
 
     rewards: Decimal
@@ -121,17 +120,14 @@ def campaign_numbers(results: Results, *, batch: str | None = None) -> CampaignN
 
 
 def spent(work: Iterable[Work]) -> Cost:
-    """What assignments cost, from what the market says of each: ``$0.05``, and of how many it is one."""
+    """What assignments cost, by what the market says of each."""
     rewards, bonuses, fees = Decimal("0.00"), Decimal("0.00"), Decimal(0)
     for w in work:
         charged = fees_of(w.market)
-        if match := re.fullmatch(r"\$?([0-9]{1,7}(?:\.[0-9]{1,4})?)", (w.reward or "").strip()):
-            amount = Decimal(match[1])
-            rewards += amount
-            fees += charged.fee(amount, int(w.places) if w.places and w.places.isdecimal() else 1)
-        for paid in map(Decimal, (w.bonuses or "").split()):
-            bonuses += paid
-            fees += charged.bonus_fee(paid)
+        rewards += w.reward
+        bonuses += sum(w.bonuses, Decimal(0))
+        fees += charged.fee(w.reward, w.places) if w.reward else 0
+        fees += sum(map(charged.bonus_fee, w.bonuses), Decimal(0))
     return Cost(rewards, bonuses, fees)
 
 

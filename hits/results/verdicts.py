@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, isnan, log, nan, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from hits.kinds import answer_words
 from rypt.tails import binomial_tail
@@ -40,8 +40,7 @@ class Verdict(StrEnum):
     BAD = "bad"
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """``hits`` of ``of``, and the 95 % interval of the share behind it (Wilson 1927).
 
     >>> share = Share(9, 10)
@@ -54,20 +53,18 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share itself, NaN of nothing."""
         return self.hits / self.of if self.of else nan
 
     @property
     def low(self) -> float:
-        """The lower end, 0 of nothing."""
         return self._end(-1)
 
     @property
     def high(self) -> float:
-        """The upper end, 1 of nothing."""
         return self._end(1)
 
     def _end(self, side: int) -> float:
+        """An end of the interval, which is 0 to 1 of nothing."""
         if not self.of:
             return float(side > 0)
         n, p, z2 = self.of, self.hits / self.of, Z * Z
@@ -107,19 +104,22 @@ class WorkerReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as ``--json`` shows it; what is not known is None."""
-        facts: dict[str, Any] = {
+        unread = {"unread": self.unread} if self.unread else {}
+        return {
             "worker": self.worker,
             "answers": self.answers,
             "assignments": self.assignments,
             "seconds": None if isnan(self.seconds) else round(self.seconds, 4),
             "shares": {name: round(share, 4) for name, share in self.shares.items()},
+            "controls": list(self.controls),
+            "agreement": list(self.agreement),
+            "repeats": list(self.repeats),
+            "longest_run": self.longest_run,
+            "excluded": self.excluded,
+            "verdict": str(self.verdict),
+            "reasons": list(self.reasons),
+            **unread,
         }
-        for name in ("controls", "agreement", "repeats"):
-            share = getattr(self, name)
-            facts[name] = [share.hits, share.of]
-        facts |= {"longest_run": self.longest_run, "excluded": self.excluded}
-        facts |= {"verdict": str(self.verdict), "reasons": list(self.reasons)}
-        return facts | ({"unread": self.unread} if self.unread else {})
 
 
 def improbability(share: Share, expected: float) -> float:
@@ -143,18 +143,20 @@ def judged(report: WorkerReport, typical: float) -> WorkerReport:
     """The report with its verdict: the worst of its reasons. ``typical`` is the median worker's agreement."""
     reasons = sorted(_reasons(report, typical), key=lambda reason: -list(Verdict).index(reason[0]))
     constant = _constant(report)
-    if reasons:
-        careless = any(_speed(report)) or any(_controls(report))
-        verdict = Verdict.BAD if constant and careless else reasons[0][0]
-        return replace(report, verdict=verdict, reasons=(*(text for _, text in reasons), *constant))
-    if constant and report.answers >= ANSWERS:
-        return replace(report, verdict=Verdict.LOOK, reasons=constant)
     few = [plural(report.answers, "answer")] if report.answers < ANSWERS else []
     if 0 < report.controls.of < CONTROLS and report.controls.hits < report.controls.of:
         few.append(f"{plural(report.controls.of, 'control')} ({report.controls.hits} right)")
-    if few:
-        return replace(report, verdict=Verdict.FEW, reasons=(f"only {' and '.join(few)}", *constant))
-    return replace(report, reasons=(CLEAN,))
+    if reasons:
+        careless = any(_speed(report)) or any(_controls(report))
+        verdict = Verdict.BAD if constant and careless else reasons[0][0]
+        texts = [*(text for _, text in reasons), *constant]
+    elif constant and report.answers >= ANSWERS:
+        verdict, texts = Verdict.LOOK, constant
+    elif few:
+        verdict, texts = Verdict.FEW, [f"only {' and '.join(few)}", *constant]
+    else:
+        verdict, texts = Verdict.GOOD, [CLEAN]
+    return replace(report, verdict=verdict, reasons=tuple(texts))
 
 
 Reasons = Iterator[tuple[Verdict, str]]
@@ -171,10 +173,8 @@ def _reasons(report: WorkerReport, typical: float) -> Reasons:
         unread = plural(report.unread, "unreadable assignment")
         yield Verdict.LOOK, f"{unread} left out of the results: please review"
     if agreement.of >= ANSWERS and agreement.high < typical - AGREEMENT_GAP:
-        text = (
-            f"agrees with the others on {agreement} ({agreement.value:.0%}; by chance {report.chance:.0%}, "
-        )
-        text += f"the median worker {typical:.0%})"
+        usual = f"by chance {report.chance:.0%}, the median worker {typical:.0%}"
+        text = f"agrees with the others on {agreement} ({agreement.value:.0%}; {usual})"
         yield (Verdict.BAD if agreement.low <= report.chance else Verdict.LOOK), text
 
 
@@ -216,10 +216,10 @@ def _top(report: WorkerReport) -> tuple[Share, str]:
     return share, f"{answer} to {share.value:.0%} of {share.of} (others: {report.expected:.0%} of the same)"
 
 
-def _constant(report: WorkerReport) -> tuple[str, ...]:
+def _constant(report: WorkerReport) -> list[str]:
     """That all answers are the same, where `_straight_lining` gives no reason: a second reason."""
     if report.answers < CONSTANT or any(_straight_lining(report)):
-        return ()
+        return []
     share, text = _top(report)
-    usual = improbability(share, report.expected) >= CONSTANT_CHANCE
-    return () if share.hits < share.of or usual else (text,)
+    unusual = improbability(share, report.expected) < CONSTANT_CHANCE
+    return [text] if share.hits == share.of and unusual else []

@@ -6,7 +6,7 @@ bonus_payments(results, reports, Decimal("0.2"), market.paid)   →   [Bonus("3X
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from hits.records import CENT, REJECTED, Bonus
 from hits.results.answers import Results
@@ -33,10 +33,6 @@ class Pay:
         rejected = f"{self.rejected} of {plural(self.assignments, 'assignment')} rejected"
         return rejected if self.rejected else ""
 
-    @property
-    def hours(self) -> float:
-        return self.seconds / 3600
-
 
 def pay_of_workers(results: Results) -> dict[str, Pay]:
     """The pay of each worker; excluded workers are paid like the others."""
@@ -44,8 +40,7 @@ def pay_of_workers(results: Results) -> dict[str, Pay]:
     for work in results.work():
         owed = pay.setdefault(work.worker, Pay())
         rejected = work.status == REJECTED
-        owed.amount += sum(map(_reward, (work.bonuses or "").split()), Decimal(0))
-        owed.amount += Decimal(0) if rejected else _reward(work.reward or "0")
+        owed.amount += sum(work.bonuses, Decimal(0) if rejected else work.reward)
         owed.assignments += 1
         owed.rejected += rejected
         owed.seconds += work.seconds or 0
@@ -64,13 +59,11 @@ def exclude_workers(
 
     An unknown worker, or one in ``include`` who is not excluded, is an error, and nothing is changed.
     """
-    out, back, known, excluded = list(workers), list(include), Results(db).workers(), db.excluded()
-    for worker in out:
-        if worker not in known:
-            raise RyptError(f"worker {worker!r} gave no answer in {db.path}")
-    for worker in back:
-        if worker not in excluded:
-            raise RyptError(f"worker {worker!r} is not excluded in {db.path}")
+    out, back = list(workers), list(include)
+    if unknown := set(out) - Results(db).workers():
+        raise RyptError(f"worker {min(unknown)!r} gave no answer in {db.path}")
+    if unknown := set(back) - db.excluded().keys():
+        raise RyptError(f"worker {min(unknown)!r} is not excluded in {db.path}")
     for worker in out:
         db.exclude(worker, reason, now)
     for worker in back:
@@ -82,25 +75,15 @@ def bonus_payments(
 ) -> list[Bonus]:
     """One payment for each good worker, with the last assignment: a share of all rewards, less what was paid before.
 
-    ``paid`` says what a worker got as bonuses with an assignment so far. Workers with
-    few answers are not included.
+    ``paid`` says what a worker got as bonuses with an assignment so far. Workers with few answers are not included.
     """
-    good = {r.worker for r in reports if r.verdict is Verdict.GOOD and not r.excluded}
-    earned: dict[str, list[tuple[str, Decimal]]] = {}
-    for a in results.assignments():
-        if a.worker in good and a.status != REJECTED:
-            earned.setdefault(a.worker, []).append((a.id, _reward(a.facts.get("Reward", "0"))))
-    payments = []
-    for worker, work in earned.items():
-        due = sum((reward for _, reward in work), Decimal(0)) * share
-        due -= sum((paid(worker, id) for id, _ in work), Decimal(0))
-        if due.quantize(CENT) > 0:
-            payments.append(Bonus(work[-1][0], worker, due.quantize(CENT)))
-    return payments
-
-
-def _reward(text: str) -> Decimal:
-    try:
-        return Decimal(text.lstrip("$") or "0")
-    except InvalidOperation:
-        return Decimal(0)
+    due: dict[str, Decimal] = {
+        r.worker: Decimal(0) for r in reports if r.verdict is Verdict.GOOD and not r.excluded
+    }
+    last: dict[str, str] = {}
+    for work in results.work():
+        if work.worker in due and work.status != REJECTED:
+            due[work.worker] += work.reward * share - paid(work.worker, work.assignment)
+            last[work.worker] = work.assignment
+    amounts = {worker: due[worker].quantize(CENT) for worker in last}
+    return [Bonus(last[worker], worker, amount) for worker, amount in amounts.items() if amount > 0]

@@ -111,13 +111,9 @@ def init(
 ) -> None:
     """Check texts and create a campaign from them in FOLDER.
 
-        A campaign is a folder with rypt.toml, which holds the paths of the texts, and the database of judgments. With a
-    <<<<<<< HEAD
-        decoder no list is needed: `rypt loop` makes the first one and runs all further steps. What is not
-    =======
-        decoder no list is needed: `rypt loop --once` makes the first one, and `rypt loop` runs all further steps. What is not
-    >>>>>>> origin/main
-        given is made in FOLDER/prepared: tokens of raw texts, trees, and alignments of lists without links.
+    A campaign is a folder with the settings (rypt.toml) and the database of judgments. What your texts lack
+    (tokens, trees, word alignments) is made in FOLDER/prepared. With --decoder, --nbest may be left out:
+    `rypt loop` decodes the first list.
     """
     from rypt.campaign.create import create_campaign
     from rypt.campaign.settings import DecoderSettings, Languages, LoopSettings, MarketSettings, Scoring

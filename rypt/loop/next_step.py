@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BEST_FIRST = ("--select", "value")  # half of the labels do the work of all (docs/choose.md)
 COMPARING = "--kind comparison --assignments 5 --limit 20 --controls 0.2"  # an afternoon
-FLAT = 0.05  # of the segments: `mert.health` calls a metric flat that distinguishes the candidates of fewer
+FLAT = 0.05  # of the segments: `mert.checks` calls a metric flat that distinguishes the candidates of fewer
 ENOUGH = 0.5  # of segments distinguished, and of constituents: with fewer, weights got worse (docs/choose.md)
 
 

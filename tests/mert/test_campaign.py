@@ -10,7 +10,7 @@ import pytest
 from commands import run
 from loop_world import HERE, make_campaign
 
-from mert.campaign import campaign_folder, current_weights, weights_before
+from mert.campaign import campaign_folder, start_weights
 from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 
@@ -173,16 +173,17 @@ def test_two_at_once_and_a_campaign_without_a_decoder_are_refused(capsys, tmp_pa
 
 def test_weights_go_by_their_number(tmp_path):
     campaign = Campaign.open(make_campaign(tmp_path / "campaign"))
-    assert current_weights(campaign) == (campaign.folder / "start.weights", [])
+    assert start_weights(campaign) == (campaign.folder / "start.weights", [])
     (campaign.folder / "weights").mkdir()
     for name in ("1.weights", "2.weights", "10.weights", "0.weights", "x.weights", "11.log"):
         (campaign.folder / "weights" / name).write_text(OTHER)
     assert list(campaign_folder(campaign).files("weights")) == [1, 2, 10]
-    last, earlier = current_weights(campaign)
+    last, earlier = start_weights(campaign)
     assert (last.name, [path.name for path in earlier]) == ("10.weights", ["1.weights", "2.weights"])
-    before = weights_before(campaign, os.path.relpath(campaign.folder / "weights" / "2.weights"))
+    second = os.path.relpath(campaign.folder / "weights" / "2.weights")
+    before = start_weights(campaign, second)[1]
     assert [path.name for path in before] == ["1.weights"]
-    assert weights_before(campaign, tmp_path / "other") == []
+    assert start_weights(campaign, tmp_path / "other") == (tmp_path / "other", [])
 
 
 def tuned(capsys, *arguments):

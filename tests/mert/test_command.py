@@ -85,8 +85,10 @@ def tuned(capsys, small, *options, **more):
 
 
 def test_text_output_and_weights_that_come_alone(capsys, small, tmp_path):
-    code, out, err = tune(capsys, small, "--fix", "LM0", "--replicates", "2", "-o", tmp_path / "out")
+    more = ["-o", tmp_path / "out", "--plot", tmp_path / "out.svg"]
+    code, out, err = tune(capsys, small, "--fix", "LM0", "--replicates", "2", *more)
     assert code == 0
+    assert "BLEU on the tuned list" in (tmp_path / "out.svg").read_text()
     assert "LM0                             0.500000\n" in out
     for part in ("→", "95 % of resamples", "2 replicates: mean", "BLEU|nrefs:1"):
         assert part in out
@@ -310,7 +312,7 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
         (["REF", "--range", "LM0=0.."], 1, "the range of LM0 for random starts is empty or infinite"),
         (["REF", "--norm", "big"], 1, "norm big: expected none, l1, l2, max, or FEATURE=VALUE above 0"),
         (["REF", "--norm", "x=1"], 1, "x is not a feature"),
-        (["REF", "--plot", "x.svg"], 2, "--plot needs --decoder, --replay or --zmert"),
+        (["REF", "--plot", "x.gif"], 1, "x.gif: expected a name ending in"),
         (["REF", "--patience", "2"], 2, "--patience needs --decoder, --replay or --zmert"),
         (["REF", "--algorithm", "pro", "--aim", "list"], 2, "--aim needs --algorithm mert"),
         (["REF", "--seed", "-5"], 2, "-5 is not in the range"),

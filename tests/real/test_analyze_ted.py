@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from rypt.analysis.campaign import Analysis, analyze
-from rypt.analysis.plot import plot_analysis
 from rypt.campaign.folder import Campaign
 
 pytestmark = pytest.mark.real
@@ -68,5 +67,5 @@ def test_raters_are_held_out_too(ted: Path, tmp_path: Path) -> None:
     at_4 = found.curve[3]
     assert at_4.percolated.checked > 10_000
     assert at_4.percolated.percolation > at_4.percolated.always_yes - 0.05
-    plot_analysis(tmp_path / "ted.svg", found.redundancy, found.curve)
+    found.plot(tmp_path / "ted.svg")
     assert (tmp_path / "ted.svg").stat().st_size > 10_000

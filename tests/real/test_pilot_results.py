@@ -13,11 +13,12 @@ from commands import run
 
 from hits.results.aggregate import aggregate
 from hits.results.answers import Results
-from hits.results.csv_file import export_results, import_results, write_rows
+from hits.results.csv_file import SITE_COLUMNS, export_results, import_results
 from hits.results.numbers import campaign_numbers
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Verdict
 from rypt.analysis.agreement import agreement, mean_pairwise_kappa, share_agreeing
+from rypt.csv_rows import neutralize
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
 
@@ -58,7 +59,11 @@ def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     alternatives = max(map(len, slots.values()))
     with open(folder / "results.csv", "w", encoding="utf-8") as stream:
         inputs = ["segment", "first", "last", *(f"phrase_{i}" for i in range(1, alternatives + 1))]
-        write_rows(stream, inputs, [f"label_{i}" for i in range(1, alternatives + 1)], rows)
+        answers = [f"Answer.label_{i}" for i in range(1, alternatives + 1)]
+        header = [*SITE_COLUMNS, *(f"Input.{name}" for name in inputs), *answers, "Approve", "Reject"]
+        writer = csv.DictWriter(stream, header, "", quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: neutralize(text) for name, text in row.items()} for row in rows)
     db = JudgmentDatabase(folder / "pilot.db")
     db.add_segments([Segment(str(i), " ".join(["x"] * 80)) for i in range(2051)])
     found = Results(db)

@@ -20,7 +20,7 @@ A model is fitted to `hits.ranking.data.Comparisons` and gives each system a sco
 
 2. Add ``"my-model": "my_model:make_my_model"`` to ``MODELS`` in `hits.ranking.names`.
 
-``rypt rank FILE -m my-model -O strength=2`` and ``hits.rank(FILE, "my-model", options={"strength": "2"})`` then work,
+``rypt rank FILE -m my-model:strength=2`` and ``hits.rank(FILE, "my-model", options={"strength": "2"})`` then work,
 with rank ranges, clusters and pictures; the tests of `hits.ranking.model` run for every name. Another package names its
 factory in the entry-point group ``rypt.ranking_models`` instead: ``my-model = "package.module:make_my_model"``.
 """

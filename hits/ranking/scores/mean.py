@@ -82,6 +82,7 @@ def rank_by_mean(
         digits=DIGITS,
         descending=scores.higher,
         score_errors=_score_errors(scores, table, domains)[order],
+        wins=None if ranges is None or ranges.wins is None else ranges.wins[order],
     )
 
 
@@ -197,7 +198,7 @@ def ranges_by_neighbours(means: Floats, wins: NDArray[np.bool_]) -> Ranges:
         better = [k for k in range(place) if wins[order[k], system]]
         worse = [k for k in range(place + 1, n) if wins[system, order[k]]]
         low[system], high[system] = max(better, default=-1) + 2, min(worse, default=n)
-    return Ranges(low, high)
+    return Ranges(low, high, wins=wins.sum(axis=1).astype(np.int64))
 
 
 def clusters_by_tests(means: Floats, tests: Floats, level: float) -> Ints:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
 from hits.market.folder import came_from, kept_batches, use_dashboard_token
-from hits.results.csv_file import batch_facts, results_row, write_rows
+from hits.results.csv_file import batch_facts, write_results
 from hits.server.batches import read_copy, waiting_batches
 from hits.server.pages.figures import figures, known_items, read_answered
 from hits.server.pages.review import answered_page
@@ -130,12 +130,7 @@ def dashboard_routes(market: ServedMarket) -> Blueprint:
             if one.columns
         ]
         stream = io.StringIO()
-        write_rows(
-            stream,
-            list(dict.fromkeys(name for one in work for name in one.columns)),
-            list(dict.fromkeys(name for one in work for name in one.fields)),
-            map(results_row, work),
-        )
+        write_results(stream, lambda: work)
         response = Response(stream.getvalue(), mimetype="text/csv")
         name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(came_from(folder)).name) or batch
         response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'

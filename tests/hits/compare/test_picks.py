@@ -42,33 +42,27 @@ def marked(candidate, scorer):
     return " ".join(f"[{word}]" if i in wrong else word for i, word in enumerate(candidate.tokens))
 
 
-def test_words_that_people_rejected_are_marked():
-    votes = [
-        Votes("1", Span(0, 2), "x y", 0, 2),
-        Votes("1", Span(2, 3), "z", 1, 1),
-        Votes("1", Span(1, 2), "q", 0, 1),
-    ]
-    scorer = Scorer(TREES, votes)
-    assert marked(Candidate("1", "X y z", "0-0 1-1 2-2"), scorer) == "[X] [y] z"
-    assert marked(Candidate("1", "q the x z", "1-0 0-2 2-3"), scorer) == "[q] the x z"
-    assert (
-        marked(Candidate("1", "y o x z", "0-2 1-0 2-3"), scorer) == "y o x z"
-    )  # another phrase: "y [GAP] x"
+AROUND = [("x y z", (0, 3), 0, 1), ("x y", (0, 2), 0, 1)]
+THREE = [("x y", (0, 2), 0, 2), ("z", (2, 3), 1, 1), ("q", (1, 2), 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("votes", "text", "links", "expected"),
+    [
+        (THREE, "X y z", "0-0 1-1 2-2", "[X] [y] z"),
+        (THREE, "q the x z", "1-0 0-2 2-3", "[q] the x z"),
+        (THREE, "y o x z", "0-2 1-0 2-3", "y o x z"),  # another phrase: "y [GAP] x"
+        (THREE, "", "", ""),
+        ([("x [GAP] y", (0, 2), 0, 1)], "x o y z", "0-0 1-2 2-3", "[x] o [y] z"),
+        ([*AROUND, ("y", (1, 2), 0, 1)], "x y z", "0-0 1-1 2-2", "x [y] z"),  # not all that it is in
+        ([*AROUND, ("y", (1, 2), 1, 0)], "x y z", "0-0 1-1 2-2", "[x] [y] z"),
+        (AROUND[:1], "x y z", "0-0 1-1 2-2", "[x] [y] [z]"),
+    ],
+)
+def test_words_that_people_rejected_are_marked(votes, text, links, expected):
+    scorer = Scorer(TREES, [Votes("1", Span(*span), phrase, *counts) for phrase, span, *counts in votes])
+    assert marked(Candidate("1", text, links), scorer) == expected
     assert marked(Candidate("2", "no parse", ""), scorer) == "no parse"
-    assert marked(Candidate("1", "", ""), scorer) == ""
-
-
-def test_a_rejected_phrase_with_a_gap_is_marked_without_it():
-    scorer = Scorer(TREES, [Votes("1", Span(0, 2), "x [GAP] y", 0, 1)])
-    assert marked(Candidate("1", "x o y z", "0-0 1-2 2-3"), scorer) == "[x] o [y] z"
-
-
-def test_a_wrong_word_does_not_mark_all_that_it_is_in():
-    candidate = Candidate("1", "x y z", "0-0 1-1 2-2")
-    around = [Votes("1", Span(0, 3), "x y z", 0, 1), Votes("1", Span(0, 2), "x y", 0, 1)]
-    assert marked(candidate, Scorer(TREES, [*around, Votes("1", Span(1, 2), "y", 0, 1)])) == "x [y] z"
-    assert marked(candidate, Scorer(TREES, [*around, Votes("1", Span(1, 2), "y", 1, 0)])) == "[x] [y] z"
-    assert marked(candidate, Scorer(TREES, around[:1])) == "[x] [y] [z]"
 
 
 def test_disagreements_are_the_segments_with_two_texts(campaign, picks):
@@ -82,17 +76,13 @@ def test_disagreements_are_the_segments_with_two_texts(campaign, picks):
         assert d.reference == references[d.segment]
 
 
-def test_one_text_with_two_alignments_is_no_disagreement(campaign, picks):
+def test_one_text_with_two_alignments_or_a_missing_pick_is_no_disagreement(campaign, picks):
     d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
     copy = Pick(Candidate(d.segment, d.first.candidate.text.replace(" ", "  "), ""), 0.5, 1)
-    found = disagreements(campaign, picks["rypt"], {**picks["bleu"], d.segment: copy})
-    assert d.segment not in {other.segment for other in found}
-
-
-def test_segments_that_one_metric_has_no_pick_for_are_no_disagreement(campaign, picks):
-    d = disagreements(campaign, picks["rypt"], picks["bleu"])[0]
     rest = {segment: pick for segment, pick in picks["bleu"].items() if segment != d.segment}
-    assert d.segment not in {other.segment for other in disagreements(campaign, picks["rypt"], rest)}
+    for other in ({**rest, d.segment: copy}, rest):
+        found = disagreements(campaign, picks["rypt"], other)
+        assert d.segment not in {each.segment for each in found}
 
 
 SCORER = Scorer({"1": SourceTree.from_brackets("(S (A a) (B b))")}, [Votes("1", Span(1, 2), "y", 0, 1)])

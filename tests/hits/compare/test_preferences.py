@@ -115,19 +115,15 @@ def test_the_sides_do_not_matter(asked):
     assert turned.segments == {"7": (1, 2, 0)}
 
 
-def test_excluded_workers_and_rejected_work_do_not_count(asked):
+def test_excluded_workers_rejected_work_controls_and_other_systems_do_not_count(asked):
+    asked.answer(item("7", systems=("rypt", ""), control="A", control_kind="damaged"), "A")
+    asked.answer(item("7", systems=("rypt", "chrf")), "A")
     asked.answer(item("7"), "A", "A1")
     asked.answer(item("7"), "B", "A2")
     asked.answer(item("7"), "B", "A3", status=REJECTED)
     assert asked.read().judgments == (1, 1, 0)
     asked.results.db.exclude("A2", "answers B to everything")
     assert asked.read().judgments == (1, 0, 0)
-
-
-def test_controls_other_systems_and_ties_nobody_was_asked_about_do_not_count(asked):
-    asked.answer(item("7", systems=("rypt", ""), control="A", control_kind="damaged"), "A")
-    asked.answer(item("7", systems=("rypt", "chrf")), "A")
-    assert asked.read().judgments == (0, 0, 0)
 
 
 def test_rankings_are_no_comparisons_of_picks(asked):

@@ -15,28 +15,21 @@ def campaign(tmp_path_factory):
 
 
 def test_outcomes(campaign, tmp_path):
-    scores = HeldOutScores(
-        campaign.folder / "scores.jsonl", splits=3, judged_only=("sys0",), max_len=2, controls=True
-    )
+    path = campaign.folder / "scores.jsonl"
+    scores = HeldOutScores(path, splits=3, judged_only=("sys0",), max_len=2, controls=True)
     report = compare_by_scores(campaign, scores, ["rypt", "bleu", "rypt(unknown=no)+0.1*chrf"], seed=4)
     comparison = report.comparison
-    assert comparison.splits == 3
-    assert len(comparison.outcomes) == 3 + 2 * 2  # and two controls of the first, against two others
-    assert report.signature.startswith(
-        "compare|hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half,no|ties:unknown|seed:4|"
-    )
+    assert (comparison.splits, len(comparison.outcomes)) == (3, 3 + 2 * 2)  # and two controls of the first
+    settings = "hold-out:system|splits:3|judging:half|judged_only:sys0|max_len:2|segments:20|rypt:half,no"
+    assert report.signature.startswith(f"compare|{settings}|ties:unknown|seed:4|")
     assert [signature.split("|")[0] for signature in report.signatures] == ["bleu", "chrf"]
     assert json.loads(json.dumps(report.as_dict()))["quality"] == comparison.quality
-    assert report.text().splitlines()[-3] == report.signature
     assert report.text(latex=True).splitlines()[-3] == f"% {report.signature}"
     assert report.text().splitlines()[0] == report.answers()[0]
     names = [line.split("  ")[0] for line in report.text().split("\n\n")[2].splitlines()[1:]]
     terms = ["rypt", "bleu", "rypt:no", "chrf", "A+0.2*B"]
     assert names == [*terms, "…, coverage", "…, permuted", "random", "best"]
-    net = comparison.outcomes[0].net
-    assert repr(report).startswith(f"OutcomeReport(rypt - bleu: {net:+.3f}; ")
-    report.plot(tmp_path / "o.svg")
-    assert "<svg" in (tmp_path / "o.svg").read_text()
+    assert repr(report).startswith(f"OutcomeReport(rypt - bleu: {comparison.outcomes[0].net:+.3f}; ")
 
 
 def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
@@ -44,46 +37,32 @@ def test_a_candidate_that_one_rater_scored_has_no_ceiling(campaign, tmp_path):
     lines = [json.loads(line) for line in (campaign.folder / "scores.jsonl").read_text().splitlines()]
     raters = sorted({line["rater"] for line in lines})
     systems = sorted({line["system"] for line in lines})
-    once = [
-        line for line in lines if systems.index(line["system"]) % len(raters) == raters.index(line["rater"])
-    ]
     path = tmp_path / "once.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in once))
+    path.write_text(
+        "".join(
+            f"{json.dumps(line)}\n"
+            for line in lines
+            if systems.index(line["system"]) % len(raters) == raters.index(line["rater"])
+        )
+    )
     report = compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,bleu")
     assert [outcome.metric for outcome in report.comparison.outcomes] == ["rypt"]
-    assert report.text().splitlines()[1].startswith("note: every candidate was scored by a single rater")
     assert report.as_dict()["notes"][0].startswith("every candidate was scored by a single rater")
-    with pytest.raises(
-        RyptError, match="--ceiling cannot be had here: every candidate was scored by a single rater"
+    for ceiling, metrics, reason in (
+        (True, "rypt,bleu", "--ceiling"),
+        (False, "rypt,human+0.1*bleu", "human"),
     ):
-        compare_by_scores(campaign, HeldOutScores(path, way="rater", ceiling=True), "rypt,bleu")
-    with pytest.raises(RyptError, match=r"human\+0.1\*bleu cannot be had here"):
-        compare_by_scores(campaign, HeldOutScores(path, way="rater"), "rypt,human+0.1*bleu")
-    twice = compare_by_scores(
-        campaign, HeldOutScores(campaign.folder / "scores.jsonl", way="rater"), "rypt,bleu"
-    )
-    assert not twice.caution
-    assert "human" in twice.comparison.quality
+        with pytest.raises(RyptError, match=f"{reason}.* cannot be had here"):
+            compare_by_scores(campaign, HeldOutScores(path, way="rater", ceiling=ceiling), metrics)
 
 
 def test_one_rater_is_not_called_people(campaign, tmp_path):
     alone = make(tmp_path / "alone", systems=4, segments=8, raters=("ada",))
-    report = compare_by_scores(
-        alone, HeldOutScores(alone.folder / "scores.jsonl", splits=2), "rypt+0.2*chrf,rypt,bleu"
-    )
-    assert "rypt+0.2*chrf (one rater's labels and chrF)" in report.answers()[0]
+    path = alone.folder / "scores.jsonl"
+    report = compare_by_scores(alone, HeldOutScores(path, splits=2), "rypt+0.2*chrf,rypt,bleu")
     assert ": one rater scored them higher in " in report.answers()[0]
-    assert "one rater (ada) gave all labels and all scores, so the same person decides" in report.notes
-    assert report.answers()[1].startswith("Labels alone (rypt): ")
-    several = compare_by_scores(
-        campaign, HeldOutScores(campaign.folder / "scores.jsonl", splits=2), "rypt,bleu"
-    )
-    assert ": people scored them higher in " in several.answers()[0]
-    lines = [
-        json.loads(line) | {"rater": "bob"}
-        for line in (alone.folder / "scores.jsonl").read_text().splitlines()
-    ]
-    (tmp_path / "bob.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert any(note.startswith("one rater (ada) gave all labels and all scores") for note in report.notes)
+    (tmp_path / "bob.jsonl").write_text(path.read_text().replace('"ada"', '"bob"'))
     other = compare_by_scores(alone, HeldOutScores(tmp_path / "bob.jsonl", splits=2), "rypt,bleu")
     assert ": people scored them higher in " in other.answers()[0]
 
@@ -91,16 +70,12 @@ def test_one_rater_is_not_called_people(campaign, tmp_path):
 def test_what_is_left_against_metrics_that_know_the_systems(campaign):
     scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
     report = compare_by_scores(campaign, scores, "rypt+2*system,bleu,chrf+2*system,bleu+2*system")
-    first, second = report.answers()
-    assert first == report.answers()[0]
+    _, second = report.answers()
     chrf, bleu = report.comparison.outcomes[1:3]
-    assert second.startswith("Against metrics that know the mean of each system, too: ")
     for outcome, part in zip((chrf, bleu), second.split("; "), strict=True):
         assert f"{100 * outcome.net:+.1f} points" in part
         assert part.rstrip(".").endswith(f" against {outcome.baseline}")
         assert ("no difference shown" in part) == (outcome.low <= 0 <= outcome.high)
-    for metrics in ("rypt,bleu,bleu+2*system", "rypt+2*system,bleu,bleu+4*system"):
-        assert len(compare_by_scores(campaign, scores, metrics).answers()) == 1
 
 
 def test_a_metric_of_ones_own_is_judged_by_scores(campaign, tmp_path, monkeypatch):

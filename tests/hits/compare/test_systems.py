@@ -87,52 +87,36 @@ def judged(tmp_path: Path) -> Path:
 
 
 def test_tables(judged: Path) -> None:
-    arguments = ["pairs", str(judged), "--systems", "x,y"]
-    out = CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout.splitlines()
-    assert [line.split() for line in out[4:8]] == [
+    def printed(*options: str) -> str:
+        arguments = ["pairs", str(judged), "--systems", "x,y", *options]
+        return CliRunner().invoke(rank, arguments, catch_exceptions=False).stdout
+
+    out = [line.split() for line in printed().splitlines()]
+    assert out[4:8] == [
         ["x", "3", "60.0"],
         ["y", "1", "20.0"],
         ["neither", "1", "20.0"],
         ["total", "5", "100.0"],
     ]
-    assert [line.split() for line in out[11:21]] == [
-        ["x", "+3", "1", "50.0"],
-        ["x", "+2", "0", "0.0"],
-        ["x", "+1", "0", "0.0"],
-        ["±0", "0", "0.0"],
-        ["y", "+1", "1", "50.0"],
-        ["y", "+2", "0", "0.0"],
-        ["y", "+3", "0", "0.0"],
-        ["x", "+any", "1", "50.0"],
-        ["y", "+any", "1", "50.0"],
-        ["total", "2", "100.0"],
+    assert [(row[:-2], row[-2]) for row in out[11:21] if row[-2] != "0"] == [
+        (["x", "+3"], "1"),
+        (["y", "+1"], "1"),
+        (["x", "+any"], "1"),
+        (["y", "+any"], "1"),
+        (["total"], "2"),
     ]
-    assert out[0].startswith("No significant preference for x or y: +40.0 points (")  # 60 % - 20 %
-    found = json.loads(CliRunner().invoke(rank, [*arguments, "--json"], catch_exceptions=False).stdout)
+    assert printed().startswith("No significant preference for x or y: +40.0 points (")  # 60 % - 20 %
+    found = json.loads(printed("--json"))
     assert found["judgments"] == {"x": 3, "y": 1, "neither": 1}
     assert found["aggregates"] == {"+3": 1, "-1": 1}
-    latex = CliRunner().invoke(rank, [*arguments, "--table", "latex"], catch_exceptions=False).stdout
+    latex = printed("--table", "latex")
     assert latex.count(r"\begin{tabular}") == 2
     assert latex.startswith("% No significant preference")
 
 
 @pytest.mark.parametrize(
-    ("pair", "message"),
-    [
-        ("x,nobody", "expected one of the systems x, y, z, found 'nobody'"),
-        ("x,x", "x twice"),
-        ("x,z", "x and z were never compared"),
-    ],
+    ("pair", "reason"), [("x,nobody", "'nobody'"), ("x,x", "twice"), ("x,z", "never compared")]
 )
-def test_systems_that_cannot_be_compared(judged: Path, pair: str, message: str) -> None:
-    with pytest.raises(RyptError, match=message):
+def test_systems_that_cannot_be_compared(judged: Path, pair: str, reason: str) -> None:
+    with pytest.raises(RyptError, match=reason):
         CliRunner().invoke(rank, ["pairs", str(judged), "--systems", pair], catch_exceptions=False)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [["--systems", "x"], ["--systems", "x,y,z"], ["--systems", "x,y", "--table", "latex", "--json"]],
-)
-def test_wrong_usage(judged: Path, options: list[str]) -> None:
-    arguments = ["pairs", str(judged), *options]
-    assert CliRunner().invoke(rank, arguments, catch_exceptions=False).exit_code == 2

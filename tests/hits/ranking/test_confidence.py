@@ -14,13 +14,10 @@ from hits.ranking.confidence import (
     densest,
     ranges_by_sign_tests,
     ranges_of,
-    rank_bounds,
     resampled_scores,
-    sign_tests,
 )
 from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
-from hits.ranking.models.trueskill import TrueSkill
 from hits.ranking.models.wins import WinRatio
 from rypt.tails import sign_test
 from rypt.text import RyptError
@@ -31,16 +28,6 @@ DATA = from_counts(
     np.array([[0, 30, 28, 40], [20, 0, 26, 35], [22, 24, 0, 33], [10, 15, 17, 0]]),
     np.array([[0, 9, 8, 5], [9, 0, 12, 4], [8, 12, 0, 3], [5, 4, 3, 0]]),
 )
-
-
-def test_the_sign_tests_of_all_pairs() -> None:
-    tests = sign_tests(np.array([[0, 9, 5300], [1, 0, 0], [4700, 0, 0]]))
-    expected = [
-        [1, sign_test(9, 1), sign_test(5300, 4700)],
-        [sign_test(9, 1), 1, 1],
-        [sign_test(5300, 4700), 1, 1],
-    ]
-    assert tests == pytest.approx(np.array(expected), rel=1e-9)
 
 
 @given(SPANS)
@@ -75,14 +62,9 @@ def test_ranges_drop_the_ends_of_all_ranks(table, trim: int) -> None:
         worst = sorted(sum(other >= row[i] for other in row) for row in table)
         assert found.low[i] == best[trim]
         assert found.high[i] == worst[len(table) - 1 - trim]
-    assert (found.low <= found.high).all()
-
-
-@pytest.mark.parametrize(("samples", "trim"), [(1000, 25), (100, 2), (10, 0)])
-def test_by_default_the_trim_is_koehns_and_the_papers(samples: int, trim: int) -> None:
-    scores = np.random.default_rng(1).normal(0, 1, (samples, 6))
-    assert (ranges_of(scores).low == ranges_of(scores, trim).low).all()
-    assert (ranges_of(scores).high == ranges_of(scores, trim).high).all()
+    default = ranges_of(np.tile(scores, (100, 1)))  # Koehn's trim
+    trimmed = ranges_of(np.tile(scores, (100, 1)), len(table) * 100 // 40)
+    assert (default.low.tolist(), default.high.tolist()) == (trimmed.low.tolist(), trimmed.high.tolist())
 
 
 @pytest.mark.parametrize("model", [WinRatio(), WinRatio("bojar"), WinRatio("wins-ties")])
@@ -150,44 +132,11 @@ def test_the_densest_range(tally: list[int]) -> None:
     assert (low, high) == slow_densest(tally, wanted)
 
 
-def test_the_densest_range_of_samples_is_not_wider_than_that_without_ends() -> None:
-    scores = np.random.default_rng(1).normal([0.0, 0.3, 0.6, 2.0], [0.1, 0.1, 0.1, 0.7], (1000, 4))
-    ends, dense = ranges_of(scores), ranges_of(scores, shape="densest")
-    assert (dense.high - dense.low <= ends.high - ends.low).all()
-    assert (dense.high - dense.low).sum() < (ends.high - ends.low).sum()
-    ranks = (-scores).argsort(axis=1).argsort(axis=1) + 1
-    for i in range(4):
-        assert ((dense.low[i] <= ranks[:, i]) & (ranks[:, i] <= dense.high[i])).mean() >= 0.95
-    with pytest.raises(RyptError, match="the densest range drops none"):
-        ranges_of(scores, 3, "densest")
-    assert ranges_of(np.zeros((40, 3)), shape="densest").clusters().tolist() == [1, 1, 1]
-
-
-def test_all_ties_share_all_ranks() -> None:
-    data = from_counts(("a", "b", "c"), np.zeros((3, 3)), 5 - 5 * np.eye(3))
-    for model in (WinRatio(), TrueSkill()):
-        found = bootstrap(model, data, np.random.default_rng(1), Confidence(samples=50))
-        assert found.clusters().tolist() == [1, 1, 1]
-    assert found.low.min() == 1
-    by_test = ranges_by_sign_tests(data.counts()[0])
-    assert by_test.low.tolist() == [1, 1, 1]
-    assert by_test.high.tolist() == [3, 3, 3]
-
-
 def test_ranges_by_sign_tests_count_who_is_significantly_better() -> None:
-    """Better than 1 of 4, worse than none: a range from 1 to 3, and so on."""
     wins = np.array([[0, 12, 15, 30], [10, 0, 30, 11], [13, 8, 0, 12], [5, 9, 10, 0]])
-    p = sign_tests(wins)
     found = ranges_by_sign_tests(wins)
     for i in range(4):
-        better = sum(p[i, j] <= 0.05 and wins[j, i] > wins[i, j] for j in range(4))
-        worse = sum(p[i, j] <= 0.05 and wins[i, j] > wins[j, i] for j in range(4))
-        assert (found.low[i], found.high[i]) == (1 + better, 4 - worse)
-    assert found.high.tolist() == [3, 3, 4, 4]
-    assert found.low.tolist() == [1, 1, 2, 2]
-
-
-def test_rank_bounds_of_many_samples() -> None:
-    first, last = rank_bounds(np.array([[0.1, 0.3, 0.3], [0.5, 0.4, 0.3]]))
-    assert first.tolist() == [[3, 1, 1], [1, 2, 3]]
-    assert last.tolist() == [[3, 2, 2], [1, 2, 3]]
+        shown = [j for j in range(4) if sign_test(int(wins[i, j]), int(wins[j, i])) <= 0.05]
+        better = sum(wins[j, i] > wins[i, j] for j in shown)
+        assert (found.low[i], found.high[i]) == (1 + better, 4 - (len(shown) - better))
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1, 2, 2], [3, 3, 4, 4])

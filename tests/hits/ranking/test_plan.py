@@ -1,24 +1,22 @@
 """How many judgments: Koehn's table, the price, and what cannot be reached."""
 
+import json
 from decimal import Decimal
 from itertools import accumulate
 from math import ceil, comb
 
 import pytest
+from click.testing import CliRunner
 
+from hits.cli.rank.study import plan_
 from hits.payment import MTURK_FEES
 from hits.ranking.plan import plan, price_of, sign_limits
 from hits.ranking.simulation import SimulatedWorld, simulate
 from rypt.tails import sign_test
 from rypt.text import RyptError
 
-KOEHN = {  # (systems, σ², significant pairs): judgments; Koehn's steps are coarse, 5 to 10 thousand at 50,000
-    (6, 8, 0.8): 8_000,
-    (6, 10, 0.7): 5_000,
-    (10, 12, 0.5): 6_000,
-    (10, 12, 0.7): 20_000,
-    (15, 10, 0.8): 80_000,
-}
+# systems, σ², significant pairs: judgments; his steps are coarse, 5 to 10 thousand at 50,000
+KOEHN = {(6, 8, 0.8): 8_000, (10, 12, 0.5): 6_000, (15, 10, 0.8): 80_000}
 
 
 @pytest.mark.parametrize("cell", KOEHN)
@@ -41,28 +39,31 @@ def test_the_same_for_any_number_of_threads() -> None:
 
 
 def test_more_of_anything_needs_more_judgments() -> None:
-    least = plan(6, 6.0, 0.5, experiments=100)
-    harder = (
-        plan(9, 6.0, 0.5, experiments=100),
-        plan(6, 9.0, 0.5, experiments=100),
-        plan(6, 6.0, 0.6, experiments=100),
-        plan(6, 6.0, 0.5, sides=2, experiments=100),
-    )
-    assert all(other.judgments > 1.2 * least.judgments for other in harder)
-    assert plan(6, 6.0, 0.5, noise="text", experiments=100).judgments < least.judgments / 3
+    def judgments(systems=6, variance=6.0, share=0.5, **options) -> int:
+        return plan(systems, variance, share, experiments=60, **options).judgments
+
+    least = judgments()
+    for harder in ({"systems": 9}, {"variance": 9.0}, {"share": 0.6}, {"sides": 2}):
+        assert judgments(**harder) > 1.2 * least
+    assert judgments(noise="text") < least / 3
+
+
+def test_the_command_and_the_function_have_the_same_defaults() -> None:
+    few = ["--systems", "4", "--experiments", "30", "--json"]
+    printed = json.loads(CliRunner().invoke(plan_, few, catch_exceptions=False).stdout)
+    planned = plan(4, experiments=30)
+    assert (printed["judgments"], printed["seed"]) == (planned.judgments, planned.seed)
+    assert (printed["fees"], printed["total"]) == (str(planned.price.fees), str(planned.price.total))
 
 
 def test_price() -> None:
     planned = plan(6, 8.0, 0.5, experiments=40, ties=0.2)
     assert planned.hits == ceil(ceil(planned.judgments / 0.8) / 10)
-    assert planned.price.rewards == planned.hits * Decimal(
-        "0.25"
-    )  # five candidates, 15 seconds each, $12 an hour
-    assert planned.price.fees == 0  # as the command: the local market has none
+    assert planned.price.rewards == planned.hits * Decimal("0.25")  # 5 candidates × 15 seconds, $12 an hour
+    assert planned.price.fees == 0
     assert price_of(1000, 5, fees=MTURK_FEES).fees == 100 * Decimal("0.05")
     pairs = price_of(100, 2, wage=Decimal(18), seconds=Decimal(20))
     assert (pairs.hits, pairs.answers, pairs.total) == (100, 100, Decimal("10.00"))
-    assert price_of(101, 5).hits == 11
     three = plan(3, 5.0, 0.5, experiments=50)  # all compared at once
     assert (three.world.ways, three.hits) == (3, ceil(three.judgments / 3))
 

@@ -36,12 +36,16 @@ def counts(tmp_path: Path) -> Path:
 
 def test_one_call_ranks_a_file(counts: Path) -> None:
     table = rank(counts, "bradley-terry", confidence=Confidence(samples=50))
-    assert table.systems[0].system == "uedin"
-    assert (table.systems[0].low, table.systems[0].high, table.clusters) == (1, 1, 2)
+    assert (table.systems[0].system, table.systems[0].low, table.systems[0].high) == ("uedin", 1, 1)
+    assert table.clusters == 2
     assert table.signature.startswith("bradley-terry|")
     assert table.signature.endswith("|seed:1")
     assert repr(table).splitlines()[-1] == table.signature
-    assert "uedin" in repr(table)
+    one, again, other = (
+        rank(ComparisonFiles((counts,), seed=seed), "trueskill:runs=3", confidence=Confidence("none"))
+        for seed in (1, 1, 2)
+    )
+    assert one.as_dict() == again.as_dict() != other.as_dict()
 
 
 def test_one_default_for_the_function_and_the_command(counts: Path, tmp_path: Path) -> None:
@@ -56,39 +60,16 @@ def test_one_default_for_the_function_and_the_command(counts: Path, tmp_path: Pa
     assert json.loads(printed.stdout) == json.loads(json.dumps(alone.as_dict()))
 
 
-def test_the_seed_decides(counts: Path) -> None:
-    one, again, other = (
-        rank(counts, "trueskill:runs=3", confidence=Confidence("none"), seed=seed) for seed in (1, 1, 2)
-    )
-    assert one.as_dict() == again.as_dict() != other.as_dict()
-
-
-def test_several_files_and_some_of_their_comparisons(counts: Path, tmp_path: Path) -> None:
-    more = tmp_path / "more.txt"
-    more.write_text("new cu 9 0 1\n", encoding="utf-8")
-    quick = Confidence("none")
-    assert {s.system for s in rank([counts, more], "bojar", confidence=quick).systems} == {
-        "uedin",
-        "cu",
-        "jhu",
-        "new",
-    }
-    files = ComparisonFiles((counts,), exclude=("jhu",), seed=7)
-    table = rank(files, "bojar", confidence=quick)
-    assert ([s.system for s in table.systems], table.seed) == (["uedin", "cu"], 7)
-
-
 def test_a_table_is_written_by_the_ending_of_the_file(counts: Path, tmp_path: Path) -> None:
     table = rank(counts, "expected-wins", confidence=Confidence(samples=50))
     for ending in ("csv", "json", "tex", "svg"):
         table.write(tmp_path / f"ranks.{ending}")
+        assert "uedin" in (tmp_path / f"ranks.{ending}").read_text(encoding="utf-8")
     with open(tmp_path / "ranks.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["system"], int(row["rank"])) for row in rows] == [(s.system, s.rank) for s in table.systems]
     assert json.loads((tmp_path / "ranks.json").read_text(encoding="utf-8")) == table.as_dict()
-    assert (tmp_path / "ranks.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
-    assert (tmp_path / "ranks.svg").stat().st_size > 1000
-    with pytest.raises(InputError, match=r"ranks\.doc: expected a \.csv, \.json"):
+    with pytest.raises(InputError, match=r"ranks\.doc: expected "):
         table.write(tmp_path / "ranks.doc")
 
 
@@ -128,10 +109,9 @@ def test_several_models_have_their_tables_and_a_line_of_agreement(tmp_path: Path
     (tmp_path / "counts").write_text(CIRCLE, encoding="utf-8")
     files = ComparisonFiles((tmp_path / "counts",))
     labels = ["bojar", "mfas:list=2", "expected-wins"]
-    both = rank_side_by_side(files, labels, confidence=Confidence(samples=300))
+    both = rank_side_by_side(files, labels, confidence=Confidence(samples=100))
     assert ["".join(s.system for s in table.systems) for table in both.tables] == ["abc", "bac", "abc"]
     text = both.as_table()
-    assert text.startswith("bojar\n")
     assert "bojar and mfas:list=2 order 66.7% of 3 pairs of systems alike, Kendall's tau 0.333" in text
     assert all(table.groups[0].signature in text for table in both.tables)
     record = json.loads(json.dumps(both.as_dict()))
@@ -142,13 +122,7 @@ def test_several_models_have_their_tables_and_a_line_of_agreement(tmp_path: Path
         assert "bojar" in (tmp_path / f"both.{ending}").read_text(encoding="utf-8")
 
 
-def test_wrong_models_are_reported_before_anything_is_read() -> None:
-    nowhere = ComparisonFiles(("nowhere",))
-    for models, message in (
-        (["bojar", "x"], r"expected a model .* found 'x'"),
-        (["bojar:y=1", "mfas"], "the model bojar has no option"),
-        (["bojar", "mean:y=1"], "the model mean has no option"),
-        (["bojar", "bojar"], "expected every model once"),
-    ):
-        with pytest.raises(RyptError, match=message):
-            rank_side_by_side(nowhere, models)
+@pytest.mark.parametrize("models", [["bojar", "x"], ["bojar:y=1", "mfas"], ["bojar", "bojar"]])
+def test_wrong_models_are_reported_before_anything_is_read(models: list[str]) -> None:
+    with pytest.raises(RyptError, match=r"found 'x'|the model bojar has no option|every model once"):
+        rank_side_by_side(ComparisonFiles(("nowhere",)), models)

@@ -25,10 +25,8 @@ from hits.results.csv_file import (
     format_time,
     import_results,
     parse_time,
-    read_assignments,
     read_decisions,
-    results_row,
-    write_rows,
+    write_results,
 )
 from rypt.csv_rows import neutralize, restore
 from rypt.database.judgments import JudgmentDatabase
@@ -148,23 +146,24 @@ CELLS = st.text(
 
 @given(st.lists(CELLS, min_size=1, max_size=3), CELLS)
 def test_any_text_survives_and_no_cell_is_a_formula(comments: list[str], title: str) -> None:
-    item = {**ITEM, "phrase_3": title}
-    rows = [
-        results_row(assignment(i, {"comment": text}, item, facts={"Title": title}))
+    facts = {"Title": title or "t"}
+    given = [
+        assignment(i, {"label_1": "YES", "comment": text}, ITEM, facts=facts)
         for i, text in enumerate(comments)
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.csv"
         with open_output(path) as stream:
-            write_rows(stream, list(item), ["comment"], rows)
-        assert [a.fields["comment"] for _, a in read_assignments(path)] == comments
+            write_results(stream, lambda: given)
+        found = results()
+        import_results(found, path)
         with open(path, encoding="utf-8", newline="") as opened:
             written = list(csv.DictReader(opened))
-    for cells, row in zip(written, rows, strict=True):
-        for name, text in cells.items():
-            assert not text.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
-            assert restore(text) == row.get(name, "")
-            assert neutralize(restore(text)) == text
+    assert [a.fields["comment"] for a in found.assignments()] == comments
+    assert {a.facts["Title"] for a in found.assignments()} == {facts["Title"]}
+    for text in (text for cells in written for text in cells.values()):
+        assert not text.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
+        assert neutralize(restore(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -246,8 +245,9 @@ def test_files_that_are_no_results(tmp_path: Path, data: bytes, message: str) ->
 def test_a_byte_order_mark_windows_line_ends_and_a_cell_of_ten_megabytes(tmp_path: Path) -> None:
     row = {**SITE_ROW, "Answer.comment": "x" * 10_000_000}
     (tmp_path / "r.csv").write_bytes(b"\xef\xbb\xbf" + text_of(row).replace("\n", "\r\n").encode())
-    (found,) = read_assignments(tmp_path / "r.csv")
-    assert len(found[1].fields["comment"]) == 10_000_000
+    found = results()
+    import_results(found, tmp_path / "r.csv")
+    assert [len(a.fields["comment"]) for a in found.assignments()] == [10_000_000]
 
 
 # With the batch at hand, which says what the rows mean

@@ -36,22 +36,12 @@ def test_nothing_else_is_believed(change) -> None:
     assert SEALS.unseal(change(SEALS.seal("A1"))) is None
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "",
-        "0" * 64,
-        "\ud800",
-        "é",
-        SEALS.form_token("A2"),
-        SEALS.seal("A1"),
-        Seals("another key").form_token("A1"),
-        SEALS.form_token("A1 next"),
-    ],
-)
-def test_forms_of_others_are_refused(token: str) -> None:
+def test_forms_of_others_are_refused() -> None:
     assert SEALS.form_is_ours("A1", SEALS.form_token("A1"))
-    assert not SEALS.form_is_ours("A1", token)
+    for token in ("", "0" * 64, "\ud800", "é", SEALS.seal("A1")):
+        assert not SEALS.form_is_ours("A1", token)
+    for token in (SEALS.form_token("A2"), Seals("another key").form_token("A1"), SEALS.form_token("A1 next")):
+        assert not SEALS.form_is_ours("A1", token)
 
 
 def test_a_cookie_ends(monkeypatch: pytest.MonkeyPatch) -> None:

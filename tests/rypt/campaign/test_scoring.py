@@ -88,7 +88,6 @@ def systems(tmp_path: Path) -> Campaign:
     [
         ("1", "uno dos", "candidate 1 (A)"),
         ("B.2", "one two", "candidate 0 (A, B.2)"),
-        ("3.jsonl", "eins zwei", "candidate 2 (3)"),
         ("3", "x y", "candidate 3 (best)"),
         ("best", "one two", "candidate 0 (A, B.2)"),  # without labels all share the best score
         ("best.jsonl", "x y", "candidate 3 (best)"),
@@ -103,7 +102,6 @@ def test_a_candidate_is_named_by_number_list_or_best(systems, candidate, text, n
     ("segment", "candidate", "message"),
     [
         ("0", 4, "segment 0 has 4 candidates, numbered from 0 to 3 .*; there is no candidate 4"),
-        ("0", -1, "there is no candidate -1"),
         (
             "0",
             "C",
@@ -141,10 +139,9 @@ def test_picked_candidates_are_written_in_the_order_of_the_source(campaign, tmp_
             "0 ||| The house burns.\n0 ||| A house.\n1 ||| The cat  sleeps.\n",
             "as they were read, before they",
         ),
-        ("0 ||| ▁The ▁hou se ▁burn s .\n1 ||| ▁The ▁cat ▁sleep s .\n", "as they were read, before they"),
         ("0 ||| The house burns .\n1 ||| The cat sleeps .\n", "as they stand in the lists"),
     ],
-    ids=["raw", "pieces", "tokens"],
+    ids=["raw", "tokens"],
 )
 def test_picks_are_written_as_they_were_read(tmp_path, monkeypatch, capsys, texts, form):
     """Lists that were cut into tokens keep the texts, which are what people want back."""

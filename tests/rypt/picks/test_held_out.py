@@ -1,7 +1,7 @@
 """Held-out picks: what is held out stays out, why single candidates may not be held out, and nets by brute force."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,10 +16,9 @@ from rypt.picks.evidence import read_evidence
 from rypt.picks.held_out import HeldOutPicks, SplitPicks
 from rypt.picks.metrics import parse_pick_metric
 from rypt.picks.outcome import compare_picks
-from rypt.picks.splits import PickSplit, rotate_raters, split_systems
-from rypt.records import Candidate, Judgment, Label, Segment, Span, Votes
+from rypt.picks.splits import PickSplit, rotate_raters
+from rypt.records import Candidate, Judgment, Label, Segment, Votes
 from rypt.scoring.forest import Forest
-from rypt.scoring.models import Percolation
 from rypt.scoring.observations import JudgedPhrases
 from rypt.scoring.scorer import Scorer
 from rypt.text import RyptError
@@ -115,53 +114,6 @@ def test_options_of_rypt_are_those_of_tuning(evidence):
 
 
 # the bias
-
-
-def picked_quality(values, quality):
-    best = values >= values.max(axis=0) - 1e-9
-    return (best / best.sum(axis=0) * quality).sum(axis=0)
-
-
-def test_disjoint_systems_are_unbiased_and_leaving_out_one_candidate_is_not():
-    """Labels that carry no information must not pick better or worse than chance; that is why one way is refused."""
-    systems, segments = 6, 1500
-    rng = np.random.default_rng(5)
-    trees = {str(i): SourceTree.from_brackets("(S (A a) (B b) (C c))") for i in range(segments)}
-    words = rng.integers(0, 2, (systems, segments, 3))
-    wrong = rng.random(words.shape) < 0.3
-    quality = -wrong.sum(axis=2).astype(float)
-    candidates = [
-        Candidate(str(i), " ".join(f"w{word}" for word in words[s, i]), "0-0 1-1 2-2")
-        for s in range(systems)
-        for i in range(segments)
-    ]
-    judgments = [
-        Judgment(
-            str(i),
-            Span(j, j + 1),
-            f"w{words[s, i, j]}",
-            Label.NO if wrong[s, i, j] else Label.YES,
-            "w",
-            f"sys{s}",
-        )
-        for s, i, j in product(range(systems), range(segments), range(3))
-    ]
-    table = np.arange(systems * segments).reshape(systems, segments)
-    data = held_out(trees, judgments, candidates, table, "system")
-    gains = []
-    for split in split_systems(data.systems, data.groups, quality, 10, np.random.default_rng(1), judging=3):
-        own = quality[list(split.scored)]
-        gains.append(picked_quality(scores(data, "rypt", split), own) - own.mean(axis=0))
-    gain = np.mean(gains, axis=0)
-    assert abs(gain.mean()) < 3 * gain.std() / np.sqrt(segments)
-
-    def without(system):
-        """The scores of a system's candidates by the others' judgments."""
-        counts = data.votes.counts(data.votes.origin != system)
-        return Percolation().score(Percolation().stats(data.places.take(table[system]).observe(counts)))
-
-    bias = picked_quality(np.stack([without(s) for s in range(systems)]), quality) - quality.mean(axis=0)
-    assert bias.mean() < -10 * bias.std() / np.sqrt(segments)
 
 
 # brute force

@@ -80,48 +80,21 @@ def test_appraise_csv_that_cannot_be_read(tmp_path: Path, row: list[Any], messag
 
 
 def test_wmt(tmp_path: Path) -> None:
-    of_2024 = {
-        "langs": "en-cs",
-        "line_id": 7,
-        "src": SOURCE,
-        "tgt": TARGET,
-        "esa_spans": SPANS,
-        "esa_score": 66,
-        "system": "A",
-    }
+    of_2024 = {"langs": "en-cs", "line_id": 7, "src": SOURCE, "tgt": TARGET, "system": "A"}
+    of_2024 |= {"esa_spans": SPANS, "esa_score": 66}
     (rating,) = read_esa(write(tmp_path / "wmt.jsonl", of_2024))
     assert (rating.segment, rating.rater, rating.system, rating.languages) == ("7", "esa", "A", "en-cs")
     assert (rating.errors, rating.score) == (ERRORS, 66)
 
 
 def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: Path) -> None:
-    rounds = {
-        "doc_id": "cs-de_DE_#_news_#_d_#_0",
-        "src_text": SOURCE,
-        "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"},
-        "scores": {
-            "A": {
-                "human1": 66,
-                "errors1": SPANS,
-                "annotator1": "w1",
-                "human2": 80,
-                "errors2": [],
-                "annotator2": "w2",
-            },
-            "B": {"human1": 90, "errors1": [], "annotator1": "w3"},
-        },
-    }
-    control = {
-        "doc_id": "test-en-news_#_4",
-        "src_text": SOURCE,
-        "tgt_text": {"A": TARGET},
-        "scores": {
-            "A": [
-                {"human": 50, "errors": SPANS, "annotator": "w1"},
-                {"score": 51, "errors": [], "annotator": "w2"},
-            ]
-        },
-    }
+    first = {"human1": 66, "errors1": SPANS, "annotator1": "w1"}
+    second = {"human2": 80, "errors2": [], "annotator2": "w2"}
+    other = {"human1": 90, "errors1": [], "annotator1": "w3"}
+    texts = {"src_text": SOURCE, "tgt_text": {"A": TARGET, "B": "A house.", "C": "x"}}
+    rounds = texts | {"doc_id": "cs-de_DE_#_news_#_d_#_0", "scores": {"A": first | second, "B": other}}
+    both = [{"human": 50, "errors": SPANS, "annotator": "w1"}, {"score": 51, "errors": [], "annotator": "w2"}]
+    control = texts | {"doc_id": "test-en-news_#_4", "scores": {"A": both}}
     unrated = {"doc_id": "x", "src_text": SOURCE, "tgt_text": {"A": TARGET}, "scores": {}}
     ratings = read_esa(write(tmp_path / "wmt.jsonl", rounds, control, unrated))
     assert [(r.system, r.rater, r.score, r.errors, r.languages) for r in ratings] == [
@@ -138,15 +111,7 @@ def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: P
 
 
 def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:
-    good = {
-        "esa_spans": [],
-        "esa_score": 90,
-        "tgt": "abc",
-        "src": "a",
-        "system": "A",
-        "line_id": 1,
-        "doc_id": "news",
-    }
+    good = {"esa_spans": [], "esa_score": 90, "tgt": "abc", "src": "a", "system": "A", "doc_id": "news"}
     unplaced = good | {"esa_spans": [{"start_i": -1, "end_i": 3, "severity": "major"}, SPANS[0]]}
     path = write(tmp_path / "x.jsonl", good, {"x": 1}, unplaced, good | {"esa_score": "nan"})
     repairs = Repairs(path)
@@ -155,6 +120,8 @@ def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:
     assert [(e.side, e.severity) for e in second.errors] == [("nowhere", "major"), ("target", "minor")]
     assert repairs.counts == {"span-refused": 1, "rating-refused": 2}
     assert [repair.line for repair in repairs.items] == [2, 3, 4]
+    with pytest.raises(InputError, match=r"x\.jsonl:2: expected a rating of WMT: found the fields x"):
+        read_esa(path, repairs=Repairs(path, strict=True))
 
 
 def test_items_of_one_id_are_told_apart_by_the_batch_of_the_user(tmp_path: Path) -> None:

@@ -53,14 +53,6 @@ def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
     assert judgments(folder) == judgments(tmp_path / "whole")
 
 
-def test_a_second_file_of_the_same_texts(tmp_path, aligned):
-    file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
-    import_ratings_file(file, folder)
-    more = ratings_file(tmp_path / "more.tsv", raters=("r7",))
-    assert import_ratings_file(RatingsFile(more), folder).added == 60
-    assert {j.worker for j in judgments(folder)} >= {"r1", "r7"}
-
-
 def test_a_folder_of_something_else(tmp_path, aligned):
     file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"
     import_ratings_file(file, folder)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mert.lists import read_lists
 from rypt.records import Candidate, Segment
-from rypt.text import FormatError, InputError, RyptError
+from rypt.text import FormatError, InputError
 from rypt.texts.features import finite, read_features
 from rypt.texts.formats import read_bars, read_fairseq, read_json, reader_of
 from rypt.texts.lists import expand_lists
@@ -120,13 +119,6 @@ def test_fairseq_behind_a_log(read: Callable[..., list[Candidate]], end: str) ->
         Candidate("0", "yes ||| no", "0-0", {"score": -0.001, "logprob": -0.5, "length": 1.0}, -0.001),
     ]
     assert read("H-0\tyes\nH-0\t\n") == [Candidate("0", "yes", None), Candidate("0", "", None)]
-
-
-def test_the_tuner_reads_the_same_candidates(tmp_path: Path, read: Callable[..., list[Candidate]]) -> None:
-    candidates = read(FAIRSEQ, None)
-    lists = read_lists([tmp_path / "list"])
-    assert sorted(map(repr, lists.candidates)) == sorted(map(repr, candidates))
-    assert set(lists.names) == {"score", "logprob", "length"}
 
 
 @pytest.mark.parametrize(
@@ -283,16 +275,3 @@ def test_prefixes_that_would_leave_references_out(tmp_path, names, message):
     write(tmp_path, *names)
     with pytest.raises(InputError, match=message):
         read_references([tmp_path / "ref"])
-
-
-def test_files_that_do_not_fit(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, "ref.0", "same.0", "same.1")
-    write(tmp_path, "ref.1", text="a\n")
-    write(tmp_path, "empty", text="")
-    for names, message in (
-        (["ref"], r"ref\.1:1: expected 2 lines, one per segment, found 1"),
-        (["same", "same.1"], r"same\.1: the same references are named twice"),
-    ):
-        with pytest.raises(RyptError, match=message):
-            read_references(names)

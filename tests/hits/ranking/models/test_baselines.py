@@ -33,15 +33,15 @@ def tally(comparisons: Comparisons, first: int, second: int | None) -> dict[int,
     return found
 
 
-def test_uniform() -> None:
-    assert fitted("uniform", some()).outcomes[0, 1] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
-
-
-def test_adjusted_uniform() -> None:
+def test_uniform_and_adjusted_uniform() -> None:
     comparisons = some()
-    share = sum(1 for outcome in comparisons.outcome if outcome == 0) / 60
+    assert fitted("uniform", comparisons).outcomes[0, 1] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    share = np.mean(comparisons.outcome == 0)
     expected = ((1 - share) / 2, share, (1 - share) / 2)
     assert fitted("adjusted-uniform", comparisons).outcomes[2, 0] == pytest.approx(expected)
+    for model, reason in (("students-geometric:alpha=0", "alpha"), ("uniform:alpha=1", "it has none")):
+        with pytest.raises(RyptError, match=reason):
+            read_model(model)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
@@ -79,13 +79,3 @@ def test_independent_students(how: str) -> None:
         assert found.outcomes[i, j] == pytest.approx(expected)
     assert found.scores == pytest.approx([row[2] / (row[2] + row[0]) for row in alone])
     assert found.signature.startswith(f"students-{how}|alpha:1|")
-
-
-def test_bad_input() -> None:
-    for name in ("uniform", "adjusted-uniform", "independent-pairs", "students-geometric"):
-        with pytest.raises(RyptError, match="found none"):
-            fitted(name, comparisons_of([], NAMES))
-    with pytest.raises(RyptError, match="alpha"):
-        read_model("students-geometric", {"alpha": "0"})
-    with pytest.raises(RyptError, match="it has none"):
-        read_model("uniform", {"alpha": "1"})

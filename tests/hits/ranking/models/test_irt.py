@@ -33,20 +33,7 @@ def wide(
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [
-        (-np.inf, -0.2),
-        (0.3, np.inf),
-        (5.0, np.inf),
-        (-np.inf, -9.0),
-        (-0.3, 0.3),
-        (-4.0, 1.0),
-        (2.0, 2.4),
-        (2.0, 9.0),
-        (-3.0, -2.9),
-        (-0.1, 0.05),
-        (0.1, 3.0),
-        (-np.inf, 3.0),
-    ],
+    [(-np.inf, -0.2), (5.0, np.inf), (-np.inf, -9.0), (-4.0, 1.0), (2.0, 2.4), (-3.0, -2.9), (0.1, 3.0)],
 )
 def test_truncated_normals(low: float, high: float) -> None:
     rng = np.random.default_rng(8)
@@ -86,14 +73,6 @@ def test_the_gaussian_posterior_is_that_of_brute_force() -> None:
     found = IRTGaussian(iterations=120_000, burn_in=1000).fit(comparisons, np.random.default_rng(2))
     assert found.scores == pytest.approx(expected, abs=0.015)
     assert found.variances == pytest.approx(variance, abs=0.02)
-
-
-def test_shared_items_matter() -> None:
-    shared = comparisons_of(TINY_SET)
-    own = comparisons_of([("", *record[1:]) for record in TINY_SET])
-    model = IRTGaussian(iterations=60_000, burn_in=1000, sigma_a=2.0)
-    one, two = (model.fit(c, np.random.default_rng(0)).scores for c in (shared, own))
-    assert np.abs(one - two).max() > 0.05
 
 
 def categorical_posterior(
@@ -144,14 +123,12 @@ def test_the_categorical_posterior_is_that_of_brute_force() -> None:
 @pytest.mark.parametrize(("levels", "deviation", "radius"), [(8, 1.0, 0), (5, 2.5, 1), (3, 0.05, 0)])
 def test_outcomes_of_qualities(levels: int, deviation: float, radius: int) -> None:
     table = outcome_table(levels, deviation, radius)
-    assert table.sum(axis=2) == pytest.approx(np.ones((levels, levels)))
     for first, second in ((0, 0), (0, levels - 1), (2, 1)):
-        sums, total = [0.0, 0.0, 0.0], 0.0
+        sums = [0.0, 0.0, 0.0]
         for x, y in product(range(levels), repeat=2):
             chance = np.exp(-((x - first) ** 2 + (y - second) ** 2) / (2 * deviation**2))
             sums[1 if abs(x - y) <= radius else 2 if x > y else 0] += chance
-            total += chance
-        assert table[first, second] == pytest.approx(np.array(sums) / total, abs=1e-12)
+        assert table[first, second] == pytest.approx(np.array(sums) / sum(sums), abs=1e-12)
 
 
 def gaussian_data(truth: np.ndarray, segments: int, rng: np.random.Generator) -> Comparisons:
@@ -169,15 +146,13 @@ def test_gaussian_intervals_cover_the_truth_at_their_rate() -> None:
     """Abilities from the prior, data from the model: the posterior's quantiles of the truth are uniform."""
     rng = np.random.default_rng(6)
     places, gaps = [], []
-    for _ in range(80):
+    for _ in range(50):
         truth = rng.standard_normal(5)
         samples = IRTGaussian(iterations=700, burn_in=100).samples(gaussian_data(truth, 50, rng), rng)
         places += (samples < truth).mean(axis=0).tolist()
         gaps.append(float((samples[:, 0] - samples[:, 1] < truth[0] - truth[1]).mean()))
-    inside = np.abs(np.array(places) - 0.5) < 0.45
-    assert 0.86 < inside.mean() < 0.94
+    assert 0.84 < (np.abs(np.array(places) - 0.5) < 0.45).mean() < 0.96
     assert kstest(gaps, "uniform").pvalue > 1e-3
-    assert np.mean(np.abs(np.array(gaps) - 0.5) < 0.25) == pytest.approx(0.5, abs=0.2)
 
 
 def test_categorical_recovers_outcomes_and_order() -> None:
@@ -185,15 +160,14 @@ def test_categorical_recovers_outcomes_and_order() -> None:
     abilities = rng.dirichlet(np.full(8, 0.5), 4)
     table = outcome_table(8, 1.0, 0)
     records = []
-    for segment in range(4000):
+    for segment in range(3000):
         a, b = rng.choice(4, 2, replace=False)
         x, y = rng.choice(8, p=abilities[a]), rng.choice(8, p=abilities[b])
         records.append((f"{segment}", f"s{a}", f"s{b}", int(rng.choice(3, p=table[x, y])) - 1, "w"))
     found = IRTCategorical().fit(comparisons_of(records), np.random.default_rng(5))
     expected = np.einsum("il,jm,lmk->ijk", abilities, abilities, table)
-    for i, j in product(range(4), repeat=2):
-        if i != j:
-            assert found.outcomes[i, j] == pytest.approx(expected[i, j], abs=0.06)
+    off = ~np.eye(4, dtype=bool)
+    assert found.outcomes[off] == pytest.approx(expected[off], abs=0.06)
     assert found.order() == np.argsort(-(expected[:, :, 2] - expected[:, :, 0]).sum(axis=1)).tolist()
 
 
@@ -202,50 +176,40 @@ def test_categorical_recovers_outcomes_and_order() -> None:
 )
 def test_the_generator_decides(model: IRTGaussian | IRTCategorical) -> None:
     data = gaussian_data(np.array([0.5, 0.0, -0.5]), 40, np.random.default_rng(1))
-    one, two, other = (model.fit(data, np.random.default_rng(k)) for k in (1, 1, 2))
-    assert (one.scores == two.scores).all()
-    assert (one.scores != other.scores).any()
-    assert one.outcomes.sum(axis=2) == pytest.approx(np.ones((3, 3)))
-    assert one.signature.startswith(model.name)
-
-
-def test_impossible_noise_is_survived() -> None:
-    contradiction = comparisons_of(
-        [("s", "a", "b", 1, "w"), ("s", "b", "a", 1, "w"), ("s", "a", "b", 0, "w")]
-    )
-    found = IRTCategorical(sigma_obs=0.001).fit(contradiction, np.random.default_rng(0))
-    assert np.isfinite(found.scores).all()
+    one, two, other = (model.fit(data, np.random.default_rng(k)).scores.tolist() for k in (1, 1, 2))
+    assert one == two != other
 
 
 @pytest.mark.parametrize(
     "extreme",
     [
-        "sigma_obs=0.001,sigma_a=1000",
-        "sigma_obs=1000,sigma_a=0.001",
-        "sigma_0=1000,radius=0.001",
-        "sigma_0=0.001,radius=1000",
+        "irt-gaussian:sigma_obs=0.001,sigma_a=1000",
+        "irt-gaussian:sigma_obs=1000,sigma_a=0.001",
+        "irt-gaussian:sigma_0=1000,radius=0.001",
+        "irt-gaussian:sigma_0=0.001,radius=1000",
+        "irt-categorical:sigma_obs=0.001",
     ],
 )
 def test_the_ends_of_the_settings(extreme: str) -> None:
     contradiction = comparisons_of([*TINY_SET, ("s1", "b", "a", 1, "w"), ("s2", "a", "b", 0, "w")])
-    fitted = read_model(f"irt-gaussian:{extreme}").fit(contradiction, np.random.default_rng(0))
+    fitted = read_model(extreme).fit(contradiction, np.random.default_rng(0))
     assert np.isfinite(fitted.scores).all()
     assert fitted.outcomes.sum(axis=2) == pytest.approx(np.ones((3, 3)))
 
 
 @pytest.mark.parametrize(
-    ("model", "wrong"),
+    "wrong",
     [
-        ("irt-gaussian", "radius=0"),
-        ("irt-gaussian", "sigma_obs=1e-200"),
-        ("irt-categorical", "radius=7"),
-        ("irt-categorical", "levels=1"),
-        ("irt-categorical", "burn_in=800"),
+        "irt-gaussian:radius=0",
+        "irt-gaussian:sigma_obs=1e-200",
+        "irt-categorical:radius=7",
+        "irt-categorical:levels=1",
+        "irt-categorical:burn_in=800",
     ],
 )
-def test_bad_options(model: str, wrong: str) -> None:
-    with pytest.raises(RyptError, match=wrong.partition("=")[0]):
-        read_model(f"{model}:{wrong}")
+def test_bad_options(wrong: str) -> None:
+    with pytest.raises(RyptError, match=wrong.partition(":")[2].partition("=")[0]):
+        read_model(wrong)
 
 
 @pytest.mark.parametrize("name", ["irt-gaussian", "irt-categorical"])
@@ -266,26 +230,14 @@ def test_ranges_come_from_the_posterior_unless_rows_are_drawn() -> None:
     ranges = bootstrap(model, data, np.random.default_rng(1), Confidence(samples=80))
     assert (ranges.source, ranges.samples.shape) == ("posterior", (80, 3))
     assert (ranges.scores == model.posterior_scores(data, np.random.default_rng(1), 80)).all()
-    assert (
-        bootstrap(model, data, np.random.default_rng(1), Confidence(samples=4, unit="row")).source
-        == "samples"
-    )
+    rows = bootstrap(model, data, np.random.default_rng(1), Confidence(samples=4, unit="row"))
+    assert rows.source == "samples"
 
 
 @pytest.mark.parametrize("model", [IRTGaussian(), IRTCategorical()])
 def test_seeds_differ_by_a_tenth_of_the_posterior_at_most(model: IRTGaussian | IRTCategorical) -> None:
-    """By default the samplers run so long that their own chance hardly matters."""
+    """By default the samplers run so long, and in so many chains, that their own chance hardly matters."""
     data = gaussian_data(np.linspace(-0.6, 0.6, 5), 130, np.random.default_rng(1))
-    assert spread_of_seeds(model, data) < 0.1
-
-
-def test_one_chain_of_the_categorical_model_is_not_enough() -> None:
-    data = gaussian_data(np.linspace(-0.6, 0.6, 5), 130, np.random.default_rng(1))
-    assert spread_of_seeds(IRTCategorical(chains=1), data) > 0.1
-
-
-def spread_of_seeds(model: IRTGaussian | IRTCategorical, data: Comparisons) -> float:
-    """The deviation of scores over seeds by that of the posterior."""
     fits = [model.fit(data, np.random.default_rng(seed)) for seed in range(6)]
-    scores, variances = (np.array([getattr(fit, name) for fit in fits]) for name in ("scores", "variances"))
-    return float((scores.std(axis=0, ddof=1) / np.sqrt(variances.mean(axis=0))).mean())
+    spread = np.std([fit.scores for fit in fits], axis=0, ddof=1)
+    assert (spread / np.sqrt(np.mean([fit.variances for fit in fits], axis=0))).mean() < 0.1

@@ -11,7 +11,6 @@ from scipy import stats
 from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.scores.agree import OrderEvidence, agree, agreement, order_evidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
-from hits.ranking.scores.paired import permutation_tests
 from rypt.text import RyptError
 
 NAMES = tuple("abcdefgh")
@@ -47,15 +46,6 @@ def test_soft_pairwise_accuracy_is_one_less_the_mean_gap_of_p() -> None:
     assert made.accuracy == pytest.approx(2 / 3)
 
 
-def test_p_of_permutations_is_that_of_the_normal_approximation() -> None:
-    rng = np.random.default_rng(1)
-    table = np.vstack([rng.normal(0.15, 1, 200), rng.normal(0, 1, 200)])
-    p = permutation_tests(table, rng, 20_000)
-    gaps = table[0] - table[1]
-    assert p[0, 1] == pytest.approx(stats.norm.sf(gaps.sum() / np.sqrt((gaps**2).sum())), abs=0.01)
-    assert p[0, 1] + p[1, 0] == pytest.approx(1)
-
-
 def test_systems_that_only_one_ranking_has_are_left_out() -> None:
     short = OrderEvidence(("b", "z", "a"), np.array([2.0, 9.0, 3.0]), np.full((3, 3), 0.5))
     assert agreement(evidence([3, 2, 1]), short).systems == 2
@@ -87,13 +77,10 @@ def test_files_of_several_language_pairs(tmp_path: Path) -> None:
     people = write(tmp_path / "people.csv", {"en-de": {"a": 3, "b": 2, "c": 1}, "en-cs": {"a": 3, "x": 1}})
     metric = write(tmp_path / "metric.csv", {"en-de": {"a": 3, "b": 1, "c": 2}, "en-cs": {"a": 3, "x": 1}})
     made, notes = agree(ComparisonFiles((people, metric)))
-    assert [(a.languages, a.pairs, round(a.accuracy, 3)) for a in made] == [
-        ("en-de", 3, 0.667),
-        ("en-cs", 1, 1.0),
-        ("all", 4, 0.75),
-    ]
+    rows = [(a.languages, a.pairs, round(a.accuracy, 3)) for a in made]
+    assert rows == [("en-de", 3, 0.667), ("en-cs", 1, 1.0), ("all", 4, 0.75)]
     assert not notes
-    (same,) = [a for a in agree(ComparisonFiles((people, people)))[0] if a.languages == "all"]
+    same = agree(ComparisonFiles((people, people)))[0][-1]
     assert (same.accuracy, same.tau, same.soft) == (1, 1, 1)
     turned, _ = agree(ComparisonFiles((people, metric)), lower=[metric])
     assert [round(a.accuracy, 3) for a in turned] == [0.333, 0, 0.25]

@@ -17,15 +17,14 @@ ROWS = [
 
 def test_ratings_of_a_candidate_are_averaged() -> None:
     scores = scores_of(ROWS)
-    assert scores.systems == ("a", "b", "c")
-    assert scores.segments == (("d", "1"), ("e", "1"))
+    assert (scores.systems, scores.segments) == (("a", "b", "c"), (("d", "1"), ("e", "1")))
     table = scores.table()
     assert table[:, 0].tolist() == [90, 70, 75]
     assert np.isnan(table[1:, 1]).all()
-
-
-def test_lower_scores_may_be_better() -> None:
     assert scores_of(ROWS, "MQM", higher=False).table()[0].tolist() == [-90, -90]
+    merged = merge_scores([scores, scores_of([ScoreRecord("z", "1", 50, "d", "x")])])
+    assert merged.systems == ("a", "b", "c", "z")
+    assert merged.without("z").table() == pytest.approx(table, nan_ok=True)
 
 
 def test_z_has_mean_0_and_deviation_1_for_each_rater() -> None:
@@ -65,10 +64,3 @@ def test_what_cannot_be_compared_is_said() -> None:
         alone.comparisons()
     with pytest.raises(RyptError, match="expected scores of one scale to rank together, found ESA, MQM"):
         merge_scores([scores_of(ROWS, "ESA"), scores_of(ROWS, "MQM", higher=False)])
-
-
-def test_merged_scores_have_the_ratings_of_all() -> None:
-    merged = merge_scores([scores_of(ROWS), scores_of([ScoreRecord("z", "1", 50, "d", "x")])])
-    assert merged.systems == ("a", "b", "c", "z")
-    assert len(merged.segments) == 2
-    assert merged.without("z").table() == pytest.approx(scores_of(ROWS).table(), nan_ok=True)
