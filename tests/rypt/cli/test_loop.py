@@ -132,7 +132,7 @@ def test_it_asks_before_it_spends(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--budget", "much"], 2, "expected an amount of money such as 25.00, got 'much'"),
+        (["--budget", "much"], 2, "expected an amount of money such as 12.00, got 'much'"),
         (["--once", "--serve"], 2, "--once cannot be combined with other options"),
         (["--plot", "x.txt"], 1, "expected a name ending in .svg, .png, .pdf"),
         (["-o", "nowhere/w"], 1, "its folder does not exist"),
