@@ -27,6 +27,16 @@ class Agreement:
     of: int
     same: float
 
+    def __str__(self) -> str:
+        if not self.answers:
+            return "no judgments"
+        alpha, kappa = ("-" if value != value else f"{value:.3f}" for value in (self.alpha, self.kappa))
+        text = f"{self.answers:,} answers of workers about {self.questions:,} keys; alpha {alpha}"
+        text = f"{text}, mean pairwise kappa {kappa}"
+        if self.same != self.same:
+            return text
+        return f"{text}, at least {self.at_least} of {self.of} agree on {self.same:.1%}"
+
 
 def agreement(answers: Iterable[Triple], *, at_least: int = 4, of: int = 5) -> Agreement:
     triples = list(answers)

@@ -5,17 +5,23 @@ candidates are redundant, so few labels serve many candidates, and later iterati
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from tabulate import tabulate
 
 from rypt.arrays import Ints
 from rypt.records import Candidate
 from rypt.scoring.observations import Places
+from rypt.texts.lists import list_name
+
+LONGEST_NAME = 18
+COUNTS = ("occurrences", "unique", "labelled", "constituents")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PhraseReuse:
     """Phrases of constituents: how many there are, how many different ones, how many of these have a label.
 
@@ -37,8 +43,17 @@ class PhraseReuse:
         """How many different phrases a constituent has."""
         return self.unique / self.constituents if self.constituents else float("nan")
 
+    def __str__(self) -> str:
+        if not self.unique:
+            return "no phrases"
+        return (
+            f"{self.occurrences:,} phrases, {self.unique:,} different ({self.unique / self.occurrences:.1%}), "
+            f"{self.phrases_each:.2f} a constituent; one label serves {self.served:.1f} places; "
+            f"{self.labelled:,} have a label"
+        )
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class ListCounts:
     """What one list holds, and what in it no list before held.
 
@@ -47,10 +62,10 @@ class ListCounts:
     """
 
     name: str
-    candidates: int = 0
-    new: int = 0
-    everywhere: PhraseReuse = field(default_factory=PhraseReuse)
-    frontier: PhraseReuse = field(default_factory=PhraseReuse)
+    candidates: int
+    new: int
+    everywhere: PhraseReuse
+    frontier: PhraseReuse
 
     def as_dict(self) -> dict[str, Any]:
         record = asdict(self)
@@ -71,6 +86,53 @@ class Redundancy:
         lists = [one.as_dict() for one in self.lists]
         return {"max_len": self.max_len, "lists": lists, "total": self.total.as_dict()}
 
+    def text(self) -> str:
+        """A row for each list: candidates, and phrases of all constituents and of the frontier's; and their reuse."""
+        frontier, total = f"frontier({self.max_len})", self.total
+        names = ("list", "candidates", "new", "phrases", "new", frontier, "new", "of these labelled")
+        rows = []
+        for one in self.lists if len(self.lists) == 1 else [*self.lists, total]:
+            everywhere = (one.everywhere.occurrences, one.everywhere.unique)
+            on_frontier = (one.frontier.occurrences, one.frontier.unique, one.frontier.labelled)
+            numbers = (one.candidates, one.new, *everywhere, *on_frontier)
+            rows.append((one.name, *(f"{number:,}" for number in numbers)))
+        table = tabulate(rows, names, disable_numparse=True, colalign=("left", *["right"] * (len(names) - 1)))
+        return (
+            f"{table}\n\n{total.new:,} of {total.candidates:,} candidates are different\n"
+            f"all constituents: {total.everywhere}\nfrontier of {self.max_len}: {total.frontier}"
+        )
+
+    def draw(self, panel: Any) -> None:
+        """Draw phrases so far and the different ones among them, list after list; bars where there is one list."""
+        lines = {
+            "phrases of all constituents": ("everywhere", "occurrences", "o--", "#81c784"),
+            "different ones": ("everywhere", "unique", "o-", "#2e7d32"),
+            f"phrases on the frontier ({self.max_len})": ("frontier", "occurrences", "s--", "#90caf9"),
+            "different ones: labels needed": ("frontier", "unique", "s-", "#1565c0"),
+            "labels there": ("frontier", "labelled", "^:", "#c62828"),
+        }
+        names = [list_name(one.name) for one in self.lists]
+        short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+        places = list(range(1, len(names) + 1))
+        for number, (label, (where, what, style, colour)) in enumerate(lines.items()):
+            values = list(accumulate(getattr(getattr(one, where), what) for one in self.lists))
+            title = f"{label}: {values[-1] if values else 0:,}"
+            if len(names) == 1:
+                panel.bar(number, values[0], color=colour, label=title)
+            else:
+                panel.plot(places, values, style, color=colour, label=title, markersize=4)
+        if len(names) == 1:
+            panel.set_xticks([])
+            panel.set_xlabel(short[0])
+        else:
+            panel.set_xticks(places, short, rotation=40, ha="right", fontsize=8)
+        in_order = ", list after list" if len(names) > 1 else ""
+        panel.set_title(f"phrases, and labels they need{in_order}", fontsize="medium")
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        panel.set_ylim(bottom=0)
+        panel.grid(alpha=0.3)
+        panel.legend(loc="upper right" if len(names) == 1 else "upper left", fontsize=8)
+
 
 def redundancy(lists: Sequence[tuple[str, Sequence[Candidate]]], places: Places, max_len: int) -> Redundancy:
     """Count candidates and phrases of lists in their order, such as the iterations of a MERT run.
@@ -88,9 +150,8 @@ def redundancy(lists: Sequence[tuple[str, Sequence[Candidate]]], places: Places,
     on_frontier = aligned[places.forest.on_frontier(max_len)[places.nodes[aligned]]]
     everywhere, frontier = (_reuse(places, at, of_place, len(lists)) for at in (aligned, on_frontier))
     rows = zip([name for name, _ in lists], sizes, new, everywhere, frontier, strict=True)
-    counts = [ListCounts(*row) for row in rows]
-    total = ListCounts("all", sum(sizes), len(first), *(_sum(reuses) for reuses in (everywhere, frontier)))
-    return Redundancy(max_len, counts, total)
+    total = ListCounts("all", sum(sizes), len(first), _sum(everywhere), _sum(frontier))
+    return Redundancy(max_len, [ListCounts(*row) for row in rows], total)
 
 
 def _reuse(places: Places, at: Ints, of_place: Ints, lists: int) -> list[PhraseReuse]:
@@ -104,5 +165,4 @@ def _reuse(places: Places, at: Ints, of_place: Ints, lists: int) -> list[PhraseR
 
 
 def _sum(reuses: Sequence[PhraseReuse]) -> PhraseReuse:
-    names = ("occurrences", "unique", "labelled", "constituents")
-    return PhraseReuse(*(sum(getattr(reuse, name) for reuse in reuses) for name in names))
+    return PhraseReuse(*(sum(getattr(reuse, name) for reuse in reuses) for name in COUNTS))

@@ -18,7 +18,7 @@ JUDGED_ONLY = "Leave out the list of this system, such as a human translation; i
 @click.command()
 @CAMPAIGN
 @click.option(
-    "--longest", type=click.IntRange(1, 30), default=7, help="Check maxLen from 1 to this number [7]."
+    "--longest", type=click.IntRange(1, 30), default=7, help="Check each maxLen from 1 to this number [7]."
 )
 @click.option("--hold-out", metavar="system|worker", help=HOLD_OUT)
 @click.option("--judged-only", multiple=True, metavar="SYSTEM", help=JUDGED_ONLY)
@@ -45,7 +45,6 @@ def analyze(
     """
     from rypt.analysis.campaign import WAYS
     from rypt.analysis.campaign import analyze as analyse
-    from rypt.analysis.plot import plot_analysis
     from rypt.campaign.folder import Campaign
     from rypt.picture import check_picture
 
@@ -63,6 +62,6 @@ def analyze(
         watch=watcher(quiet=quiet),
     )
     if plot:
-        plot_analysis(plot, analysis.redundancy, analysis.curve, note=analysis.simulated)
+        analysis.plot(plot)
         talk(f"{plot} written", quiet=quiet)
     click.echo(json.dumps(analysis.as_dict(), ensure_ascii=False) if as_json else analysis.text())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rypt.analysis.held_out import HeldOutSystems
+from rypt.analysis.curve import HeldOut
 from rypt.database.judgments import JudgmentDatabase
 from rypt.database.votes import VoteArrays, read_votes
 from rypt.records import Candidate, Judgment, Label, Segment
@@ -35,8 +35,8 @@ def looked_up(judgments: Iterable[Judgment], texts: Sequence[str]) -> tuple[Vote
     return votes, JudgedPhrases(Forest(TREES), votes.keys).look_up(candidates, "lower")
 
 
-def held_out_systems(*more: Judgment, judged_only: str = "") -> HeldOutSystems:
+def held_out_systems(*more: Judgment, judged_only: str = "") -> HeldOut:
     judgments = [j for system, text in TEXTS.items() for j in judgments_of(text, "w", system)]
     systems = [system for system in TEXTS if system != judged_only]
     votes, places = looked_up([*judgments, *more], [TEXTS[system] for system in systems])
-    return HeldOutSystems(votes, places, {system: np.array([i]) for i, system in enumerate(systems)})
+    return HeldOut(votes, places, {system: np.array([i]) for i, system in enumerate(systems)})

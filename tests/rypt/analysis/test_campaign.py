@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from four_systems import LINKS, TEXTS
 
-from rypt.analysis.campaign import UNCHECKED, analyze
-from rypt.analysis.held_out import Accuracies, CurvePoint
-from rypt.analysis.plot import plot_analysis
+from rypt.analysis.agreement import agreement
+from rypt.analysis.campaign import UNCHECKED, Analysis, analyze
+from rypt.analysis.curve import Accuracies, CurvePoint
 from rypt.analysis.redundancy import ListCounts, PhraseReuse, Redundancy
 from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
@@ -93,14 +93,16 @@ def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
 
 UNKNOWN = Accuracies(0, nan, nan, nan)
 CURVE = [CurvePoint(n, 0.3, 0.7, 0.3, 0.1, nan, nan, Accuracies(9, 0.5, 0.6, nan), UNKNOWN) for n in (1, 2)]
-LISTS = [
-    ListCounts(f"lists/{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 10, 4, 8)) for n in (1, 2)
-]
+LISTS = [ListCounts(f"{n}.nbest.gz", 10, 5, PhraseReuse(100, 50), PhraseReuse(40, 10, 4, 8)) for n in (1, 2)]
+
+
+def plot(path, lists, curve):
+    Analysis(Redundancy(4, lists, lists[0]), None, curve, agreement([]), [], "", "SIMULATED").plot(path)
 
 
 def test_pictures(tmp_path):
     """Lines that are known are drawn and named."""
-    plot_analysis(tmp_path / "a.svg", Redundancy(4, LISTS, LISTS[0]), CURVE, note="SIMULATED: all of it")
+    plot(tmp_path / "a.svg", LISTS, CURVE)
     text = (tmp_path / "a.svg").read_text()
     names = (
         "different ones: labels needed: 20",
@@ -111,7 +113,7 @@ def test_pictures(tmp_path):
     for name in names:
         assert f"<!-- {name}" in text
     assert "table, percolated" not in text
-    plot_analysis(tmp_path / "b.svg", Redundancy(4, LISTS[:1], LISTS[0]), [])
+    plot(tmp_path / "b.svg", LISTS[:1], [])
     text = (tmp_path / "b.svg").read_text()
     assert "phrases on the frontier (4): 40" in text
     assert "maxLen" not in text

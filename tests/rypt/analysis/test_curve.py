@@ -3,7 +3,7 @@
 import numpy as np
 from four_systems import TEXTS, held_out_systems, looked_up
 
-from rypt.analysis.held_out import HeldOutWorkers, JudgmentSplit, percolation_curve
+from rypt.analysis.curve import HeldOut, JudgmentSplit, percolation_curve
 from rypt.records import Judgment, Label, Span
 from rypt.scoring.percolation import NO, UNKNOWN, YES
 
@@ -11,12 +11,12 @@ from rypt.scoring.percolation import NO, UNKNOWN, YES
 def test_a_system_judges_or_is_scored_and_others_always_judge():
     division = held_out_systems(judged_only="s1")
     assert division.groups == ["s2", "s3", "s4"]
-    for split in division.splits(10, 1, np.random.default_rng(0)):
+    for split in division.splits(10, np.random.default_rng(0)):
         known = {division.votes.origins[i] for i in set(division.votes.origin[split.known].tolist())}
         assert "s1" in known
         scored = {division.groups[i] for i in split.candidates.tolist()}
         assert known & scored == set()
-        assert (len(known), len(scored), len(split.truth)) == (2, 2, 10)
+        assert (len(known), len(scored), len(split.truth)) == (3, 1, 5)
 
 
 def test_workers_are_never_their_own_truth():
@@ -27,7 +27,7 @@ def test_workers_are_never_their_own_truth():
     judgments = [Judgment("1", *key, label, worker) for key in keys for worker, label in labels.items()]
     votes, places = looked_up(judgments, [TEXTS["s1"]])
     seen = set()
-    for split in HeldOutWorkers(votes, places).splits(10, 1, np.random.default_rng(0)):
+    for split in HeldOut(votes, places).splits(10, np.random.default_rng(0)):
         known = places.observe(votes.counts(split.known)).labels()
         (truth,), (label,) = set(split.truth.tolist()), set(known.tolist())
         assert label == YES + NO - truth
@@ -46,16 +46,15 @@ class OneSplit:
         Judgment("1", Span(2, 3), "z", Label.NO, "w"),
     )
     votes, places = looked_up(judgments, ["x y z"])
-    groups = ("w", "v")
 
-    def splits(self, count, judging, rng):
+    def splits(self, count, rng):
         for _ in range(count):  # constituents: S, NP, A, B, C
             known, truth = np.ones(2, np.bool_), np.array([NO, YES, NO, YES, NO], np.int8)
             yield JudgmentSplit(known, np.array([0]), truth)
 
 
 def test_every_number_by_hand():
-    (point,) = percolation_curve(OneSplit(), [2], splits=2, judging=1, seed=1, table=False)
+    (point,) = percolation_curve(OneSplit(), [2], splits=2, seed=1, table=False)
     assert (point.before, point.after) == (2 / 5, 1.0)
     assert (point.from_yes, point.from_no) == (2 / 5, 1 / 5)  # A and B from above, S from below
     assert (point.yes_right, point.no_right) == (1 / 2, 1.0)
