@@ -68,8 +68,8 @@ def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> Non
     places = JudgedPhrases(forest, votes.keys).look_up(candidates, "lower")
     data = HeldOutPicks(tuple(systems), table, votes, places, fixed, "rater")
     metrics = [parse_pick_metric(name) for name in ("human", "bleu")]
-    splits = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
-    assert splits.notes == ("1418 of 1418 segments take part",)
+    splits, notes = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
+    assert notes == ["1418 of 1418 segments take part"]
     assert len(splits) == 3
     (human,) = compare_picks(data, metrics, splits).outcomes
     assert human.segments == 1418

@@ -7,8 +7,9 @@ import pytest
 import sacrebleu
 from systems_world import make
 
+from rypt.campaign.folder import Campaign
 from rypt.metrics.expression import Term
-from rypt.picks.metrics import TermScorer, parse_pick_metric
+from rypt.picks.metrics import Chooser, parse_pick_metric, term_scores
 from rypt.records import Candidate
 from rypt.text import RyptError
 
@@ -53,9 +54,9 @@ def campaign(tmp_path_factory):
     return make(tmp_path_factory.mktemp("picks") / "campaign", systems=3, segments=4)
 
 
-def scored(campaign, text, candidates=None, **options):
+def scored(campaign, text, candidates=None):
     (term,) = parse_pick_metric(text).terms
-    return TermScorer(campaign, **options).scores(term, candidates or campaign.candidates)
+    return term_scores(campaign, term, candidates or campaign.candidates)
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,35 @@ def test_a_metric_of_ones_own(campaign, words):
         assert signature == "ERRORS|v1"
     scores, signature = scored(campaign, "own_words:Single")
     assert (scores[1], signature) == (1 / len(campaign.candidates), "WORDS|v1")
+
+
+# picks
+
+
+@pytest.fixture(scope="module")
+def chooser(demo_campaign):
+    return Chooser(Campaign.open(demo_campaign))
+
+
+def test_bleu_picks_by_sentence_bleu(chooser):
+    found = chooser.picks(parse_pick_metric("bleu"))
+    campaign = chooser.campaign
+    assert set(found) == {segment.id for segment in campaign.segments}
+    reference = {s.id: text for s, text in zip(campaign.segments, campaign.references[0], strict=True)}
+    for segment, pick in found.items():
+        texts = [c.text for c in campaign.candidates if c.segment == segment]
+        scores = [sacrebleu.sentence_bleu(text, [reference[segment]]).score / 100 for text in texts]
+        assert pick.score == pytest.approx(max(scores))
+    assert "tok:13a" in chooser.signatures["bleu"]
+
+
+def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
+    campaign = make(tmp_path / "c", systems=4, segments=10)
+    best = Chooser(campaign).picks(parse_pick_metric("bleu"))
+    lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists()}
+    chooser = Chooser(campaign, judged_only=["sys0", "sys2"])
+    found = chooser.picks(parse_pick_metric("bleu"))
+    assert all(
+        pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items()
+    )
+    assert any(pick.score < best[s].score for s, pick in found.items())
