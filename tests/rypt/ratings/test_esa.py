@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rypt.ratings.esa import of_languages, read_esa
+from rypt.ratings.esa import read_esa
 from rypt.ratings.rating import ErrorSpan, Repairs
 from rypt.text import InputError
 
@@ -104,10 +104,6 @@ def test_wmt_2025_has_one_or_two_rounds_and_control_tasks_have_lists(tmp_path: P
         ("A", "w1", 50, ERRORS, ""),
         ("A", "w2", 51, (), ""),
     ]
-    kept = of_languages("x", ratings, "cs-de_DE")
-    assert len(kept) == 3
-    with pytest.raises(InputError, match="expected ratings of en-de, found cs-de_DE"):
-        of_languages("x", ratings, "en-de")
 
 
 def test_what_cannot_be_read_is_refused_alone(tmp_path: Path) -> None:
