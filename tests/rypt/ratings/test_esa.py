@@ -142,7 +142,3 @@ def test_items_of_one_id_are_told_apart_by_the_batch_of_the_user(tmp_path: Path)
         "is there with two texts",
         "is not in the batches",
     ]
-    with pytest.raises(
-        InputError, match=r"scores\.csv:1: document doc#A, item 3 of A is there with two texts"
-    ):
-        read_esa(path, tmp_path / "batches.json", repairs=Repairs(path, strict=True))
