@@ -24,11 +24,23 @@ QUIET = click.option(
 )
 FILE = click.Path(dir_okay=False)
 CAMPAIGN = click.argument("campaign", type=click.Path(file_okay=False), default=".")
+
+
+class Money(click.ParamType[Decimal]):
+    """An amount of dollars."""
+
+    name = "dollars"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Decimal:
+        amount = money(str(value))
+        if amount is None:
+            self.fail(f"expected an amount of money such as 12.00, got {value!r}", param, context)
+        return amount
+
+
+MONEY = Money()
 AMOUNT = click.option(
-    "--budget",
-    callback=lambda context, option, value: read_amount(value),
-    metavar="DOLLARS",
-    help="Maximum amount that the loop may spend, such as 25.00.",
+    "--budget", type=MONEY, help="Maximum amount that the loop may spend, in dollars, such as 25.00."
 )
 
 
@@ -58,13 +70,6 @@ def set_quiet(quiet: bool) -> bool:
     """Hide that something is being compiled, if so wanted."""
     logging.getLogger("rypt.compiled").setLevel(logging.ERROR if quiet else logging.NOTSET)
     return quiet
-
-
-def read_amount(value: str | None) -> Decimal | None:
-    amount = None if value is None else money(value)
-    if value is not None and amount is None:
-        raise click.BadParameter(f"expected an amount of money such as 25.00, got {value!r}")
-    return amount
 
 
 def progress(items: Iterable[T], what: str, *, quiet: bool, total: int | None = None) -> Iterator[T]:

@@ -27,6 +27,7 @@ PICKS = ("first", "best")
 SEGMENTERS = ("auto", "icu", "none")  # what finds words where no space is between them
 TOKENS = ("auto", "make", "keep")  # whether texts are cut into tokens
 CASES = ("lower", "keep")
+MOST_DOLLARS = 10**9
 BIASED = ("candidate", "judgment", "key", "label")
 
 
@@ -77,7 +78,7 @@ it is, and only bad ones do): hold out a system or rater with all its judgments
 
 
 def money(text: str) -> Decimal | None:
-    """An amount of dollars from 0 up, None for anything else.
+    """An amount of dollars from 0 to a billion, None for anything else.
 
     >>> money("25.00"), money("-1"), money("much")
     (Decimal('25.00'), None, None)
@@ -86,7 +87,7 @@ def money(text: str) -> Decimal | None:
         amount = Decimal(text)
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount >= 0 else None
+    return amount if amount.is_finite() and 0 <= amount <= MOST_DOLLARS else None
 
 
 class Options:

@@ -11,7 +11,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol, TextIO, TypeVar, cast
 
@@ -19,6 +19,7 @@ PathLike = str | Path
 
 
 T = TypeVar("T")
+BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 MESSAGE_SIZE = 1000  # characters of an error message
 NumberedLines = Iterable[tuple[int, str]]
 
@@ -75,18 +76,14 @@ def read_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             raise InputError(
                 path, number, f"expected UTF-8, found byte 0x{error.object[error.start]:02x}"
             ) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except BROKEN_GZIP as error:
             raise InputError(path, number + 1, f"expected a whole gzip file: {error}") from None
 
 
 def read_bytes(path: PathLike) -> bytearray:
     """A whole file, checked: UTF-8 without NULs; a byte order mark at its beginning is left out."""
-    data = bytearray()
-    with _open_bytes(path) as stream:
-        try:
-            data += stream.read()
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(path, data.count(b"\n") + 1, f"expected a whole gzip file: {error}") from None
+    with open_binary_input(path) as stream:
+        data = bytearray(stream.read())
     del data[: 3 * data.startswith(codecs.BOM_UTF8)]
     try:
         data.decode()
@@ -117,7 +114,7 @@ def open_binary_input(path: PathLike) -> Iterator[IO[bytes]]:
     with _open_bytes(path) as stream:
         try:
             yield stream
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except BROKEN_GZIP as error:
             raise InputError(path, None, f"expected a whole gzip file: {error}") from None
 
 
@@ -127,11 +124,7 @@ def open_output(path: PathLike) -> Iterator[TextIO]:
     if str(path) == "-":
         yield sys.stdout
         return
-    with (
-        _replacement(path) as (name, zipped),
-        _open_for_writing(name, zipped=zipped) as raw,
-        io.TextIOWrapper(raw, encoding="utf-8") as stream,
-    ):
+    with open_binary_output(path) as raw, io.TextIOWrapper(raw, encoding="utf-8") as stream:
         yield stream
 
 
@@ -142,33 +135,32 @@ def open_binary_output(path: PathLike) -> Iterator[IO[bytes]]:
         sys.stdout.flush()
         yield sys.stdout.buffer
         return
-    with _replacement(path) as (name, zipped), _open_for_writing(name, zipped=zipped) as stream:
-        yield stream
-
-
-@contextmanager
-def _replacement(path: PathLike) -> Iterator[tuple[str, bool]]:
-    """A temporary file, which replaces ``path`` at the end, and whether it is compressed."""
     target = Path(path).resolve()
     mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
+    name = _unused_name(target)
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must not be replaced
-            yield str(target), False
+            with open(target, "wb") as stream:
+                yield stream
             return
-        name = _unused_name(target)
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
-    except OSError as error:
-        raise InputError(path, None, error.strerror or str(error)) from None
-    try:
-        os.close(handle)
-        yield name, target.suffix == ".gz"
-        _flush_to_disk(name)
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
+        zipped = target.suffix == ".gz"
+        with (
+            cast(IO[bytes], gzip.open(name, "wb", compresslevel=6)) if zipped else open(name, "wb") as stream
+        ):
+            yield stream
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
         if mode is not None:
             os.chmod(name, mode)
         os.replace(name, target)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, name):
+        with suppress(OSError):
+            os.unlink(name)
+        if isinstance(error, OSError) and error.filename in (None, name, str(target)):
             raise InputError(path, None, error.strerror or str(error)) from None
         raise
 
@@ -192,18 +184,6 @@ def new_folder(path: PathLike) -> Iterator[Path]:
     finally:
         if building is not None:
             shutil.rmtree(building, ignore_errors=True)
-
-
-def _open_for_writing(name: str, *, zipped: bool) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(name, "wb", compresslevel=6)) if zipped else open(name, "wb")
-
-
-def _flush_to_disk(name: str) -> None:
-    handle = os.open(name, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _unused_name(target: Path) -> str:

@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -48,25 +48,6 @@ def confirm(question: str) -> bool:
     if not sys.stdin.isatty():
         raise RyptError(f"{question} There is no terminal to ask on; say --yes if it is meant")
     return click.confirm(question, abort=True, err=True)
-
-
-class Money(click.ParamType[Decimal]):
-    """An amount of dollars."""
-
-    name = "dollars"
-
-    def convert(self, value: Any, param: Any, context: Any) -> Decimal:
-        """Read a decimal number from 0 up."""
-        try:
-            amount = Decimal(str(value))
-        except InvalidOperation:
-            self.fail(f"expected an amount of money such as 12.00, got {value!r}", param, context)
-        if not amount.is_finite() or amount < 0:
-            self.fail(f"expected an amount of money such as 12.00, got {value!r}", param, context)
-        return amount
-
-
-MONEY = Money()
 
 
 MARKET = click.option(

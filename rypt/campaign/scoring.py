@@ -29,7 +29,7 @@ from rypt.texts.lists import distinct, list_names
 
 @dataclass(frozen=True, slots=True)
 class ScoringChoices:
-    """How to score; None takes what the campaign's settings say.
+    """How to score; None means the campaign's setting.
 
     ``model`` says how labels spread (percolation, table, severity), ``unknown`` what a constituent without a label counts
     as, ``ties`` what a tied vote counts as. ``database`` is a file of judgments to use instead of the campaign's, such

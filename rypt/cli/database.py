@@ -1,7 +1,6 @@
 """``rypt export`` and ``rypt check``: the judgment database of a campaign."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,8 @@ DATABASE = click.argument(
     "database", type=click.Path(path_type=Path), default=".", metavar="[CAMPAIGN|FILE.db]"
 )
 RESULTS = (
-    "Write the results of hits instead: a CSV in the format of the requester web site, or all that is known of "
-    "assignments as JSONL."
+    "Write the results of hits instead: a CSV in the format of the requester web site, or everything "
+    "about assignments as JSONL."
 )
 
 
@@ -105,7 +104,7 @@ def check(database: Path, source: str | None, as_json: bool) -> None:
     with open_database(database, readonly=True) as opened:
         numbers, problems = summary(opened), list(find_problems(opened, sources))
     if as_json:
-        listed = [asdict(problem) for problem in problems]
+        listed = [problem._asdict() for problem in problems]
         click.echo(json.dumps({**numbers, "problems": listed}, ensure_ascii=False))
     else:
         for name, value in numbers.items():

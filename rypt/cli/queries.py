@@ -1,45 +1,35 @@
 """``rypt queries``: the phrases without a label, or the most valuable ones within a budget."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import click
 
-from rypt.console import CAMPAIGN, QUIET, talk, watcher
+from rypt.console import CAMPAIGN, MONEY, QUIET, talk, watcher
 from rypt.options import QUERY_FORMS, SELECTIONS
 
+SECOND = click.FloatRange(0.001, 1e6)
 AT_LEAST_1 = click.IntRange(min=1)
 SELECT = (
-    "Ask about the frontier, the constituents that cover each segment once; about those of them whose answers may "
-    "change which candidates are best, most valuable first (value); or about all constituents up to --max-len."
+    "Ask about the frontier, the constituents that cover each segment once; about those on the frontier "
+    "whose answers may change which candidates are best, most valuable first (value); or about all "
+    "constituents up to --max-len."
 )
 BUDGET = (
-    "Print only as many queries as this amount pays for; a label costs --wage for --seconds. Controls and fees are not "
+    "Print only the queries that this amount pays for, at --wage and --seconds for each label. Controls "
+    "and fees are not "
     "included (`rypt hits make --budget` includes them)."
 )
 SECONDS = "Time that a label takes, in seconds; the default is the paper's [8.4]."
 FORMAT = "JSONL, or CSV with columns for label and worker [jsonl]."
-SMALLEST, LARGEST = Decimal("0.0001"), Decimal(1_000_000_000)
-
-
-def _amount(context: click.Context, option: click.Parameter, value: str | None) -> Decimal | None:
-    """Read a wage, a time or a budget; anything else is wrong usage."""
-    try:
-        number = None if value is None else Decimal(value)
-    except InvalidOperation:
-        number = Decimal(0)
-    if number is not None and not (number.is_finite() and SMALLEST <= number <= LARGEST):
-        expected = f"expected {option.opts[-1]} as a number from {SMALLEST} to {LARGEST}"
-        raise click.UsageError(f"{expected}, got {value!r}")
-    return number
 
 
 @click.command()
 @CAMPAIGN
 @click.option("--select", type=click.Choice(SELECTIONS), default="frontier", show_default=True, help=SELECT)
-@click.option("--budget", callback=_amount, metavar="DOLLARS", help=BUDGET)
+@click.option("--budget", type=MONEY, help=BUDGET)
 @click.option("--limit", type=AT_LEAST_1, help="Maximum number of queries.")
-@click.option("--wage", callback=_amount, default="12.00", metavar="DOLLARS", help="Dollars an hour [12.00].")
-@click.option("--seconds", callback=_amount, default="8.4", metavar="NUMBER", help=SECONDS)
+@click.option("--wage", type=MONEY, default="12.00", help="Dollars an hour [12.00].")
+@click.option("--seconds", type=SECOND, default=8.4, help=SECONDS)
 @click.option("--assignments", type=AT_LEAST_1, default=1, help="Workers who answer each query [1].")
 @click.option("--max-len", type=AT_LEAST_1, help="Maximum length of a constituent, in source words [4].")
 @click.option("--max-gaps", type=int, default=1, help="Maximum number of gaps in a phrase [1].")
@@ -53,7 +43,7 @@ def queries(
     budget: Decimal | None,
     limit: int | None,
     wage: Decimal,
-    seconds: Decimal,
+    seconds: float,
     assignments: int,
     max_len: int | None,
     max_gaps: int,
@@ -75,7 +65,7 @@ def queries(
         limits=QueryLimits(max_gaps=max_gaps, max_phrase_words=max_phrase_words),
         budget=budget,
         limit=limit,
-        price=LabelPrice(wage, seconds, assignments),
+        price=LabelPrice(wage, Decimal(str(seconds)), assignments),
         watch=watcher(quiet=quiet),
     )
     asked.write(output, form)

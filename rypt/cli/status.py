@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 from rypt.console import CAMPAIGN, JSON, QUIET, watcher
 
 if TYPE_CHECKING:
-    from rypt.loop.status import CampaignStatus, Labels, People, Spent
+    from rypt.loop.status import CampaignStatus, Labels, People
 
 
 @click.command()
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def status(campaign: str, as_json: bool, quiet: bool) -> None:
     """Show the state of a CAMPAIGN: texts, labels, cost, agreement, and the next command to run.
 
-    Where there is no campaign, it shows the command that makes one.
+    If there is no campaign, it shows the command that makes one.
     """
     from rypt.campaign.folder import Campaign
     from rypt.campaign.settings import SETTINGS
@@ -110,8 +111,7 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _cost(spent: "Spent") -> str:
-    parts = {"rewards": spent.rewards, "fees": spent.fees, "bonuses": spent.bonuses}
-    shown = ", ".join(f"${amount:.2f} {name}" for name, amount in parts.items() if amount)
-    simulated = f"; ${spent.simulated:.2f} of it SIMULATED" if spent.simulated else ""
-    return f"${spent.total:.2f}" + (f" ({shown}{simulated})" if shown else "")
+def _cost(spent: dict[str, Decimal]) -> str:
+    shown = ", ".join(f"${spent[name]:.2f} {name}" for name in ("rewards", "fees", "bonuses") if spent[name])
+    simulated = f"; ${spent['simulated']:.2f} of it SIMULATED" if spent["simulated"] else ""
+    return f"${spent['total']:.2f}" + (f" ({shown}{simulated})" if shown else "")

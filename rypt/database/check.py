@@ -1,8 +1,7 @@
 """What a judgment database holds, and what is wrong in it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Segment
@@ -11,8 +10,7 @@ from rypt.texts.phrases import phrase_key
 from rypt.texts.treebank import parsed
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseProblem:
+class DatabaseProblem(NamedTuple):
     """One thing that is wrong, and how many judgments it touches."""
 
     kind: str
@@ -45,7 +43,13 @@ def check(db: JudgmentDatabase, sources: Sequence[Segment] | None = None) -> Ite
             where = f"segment {segment.id} was {segment.text!r} and is now {current.text!r}"
             yield DatabaseProblem("segment text changed", where, judgments)
         yield from _unusable(db, current if current and current.tree is not None else segment)
-    yield from _contradictions(db)
+    sql = """
+        SELECT segment, start, stop, phrase, worker, count(*) FROM judgments WHERE label <> 'NOT_SURE'
+        GROUP BY segment, start, stop, phrase, worker, origin HAVING count(DISTINCT label) > 1
+    """
+    for identifier, start, stop, phrase, worker, count in db.rows(sql):
+        where = f"worker {worker}, segment {identifier}, span {start}-{stop}, {phrase!r}"
+        yield DatabaseProblem("worker said YES and NO in one place", where, count)
 
 
 def _unusable(db: JudgmentDatabase, segment: Segment) -> Iterator[DatabaseProblem]:
@@ -69,23 +73,9 @@ def _unusable(db: JudgmentDatabase, segment: Segment) -> Iterator[DatabaseProble
             yield DatabaseProblem("span is not a constituent", where, count)
 
 
-def _contradictions(db: JudgmentDatabase) -> Iterator[DatabaseProblem]:
-    sql = """
-        SELECT segment, start, stop, phrase, worker, count(*) FROM judgments WHERE label <> 'NOT_SURE'
-        GROUP BY segment, start, stop, phrase, worker, origin HAVING count(DISTINCT label) > 1
-    """
-    for segment, start, stop, phrase, worker, count in db.rows(sql):
-        where = f"worker {worker}, segment {segment}, span {start}-{stop}, {phrase!r}"
-        yield DatabaseProblem("worker said YES and NO in one place", where, count)
-
-
 def summary(db: JudgmentDatabase) -> dict[str, Any]:
     """Counts of everything, agreement of workers, and the size of the file."""
-    with db.errors():
-        segments, without_parse = (
-            db.db.table("segments").count,
-            db.db.table("segments").count_where("tree IS NULL"),
-        )
+    segments, without_parse = db.rows("SELECT count(*), count(*) - count(tree) FROM segments")[0]
     keys, several, unanimous = db.rows("""
         SELECT count(*), total(judgments > 1), total(judgments > 1 AND (yes > 0) + (no > 0) + (not_sure > 0) = 1)
         FROM votes

@@ -112,7 +112,10 @@ def import_file(
                     result.segments += db.put_segment(segment, replace_trees)
                     sizes[segment.id] = len(segment.tokens)
                 elif "excluded" in record:
-                    result.others += db.put_excluded(*_excluded_from_record(record))
+                    worker, reason = record["excluded"], record.get("reason", "")
+                    if not isinstance(worker, str) or not worker.strip() or not isinstance(reason, str):
+                        raise FormatError(f"expected a worker in the field excluded, found {worker!r}")
+                    result.others += db.put_excluded(worker, reason)
                 else:
                     raise FormatError(
                         "expected judgments and segments, found an answer to a hit (rypt import --format results)"
@@ -219,9 +222,8 @@ def export_file(db: JudgmentDatabase, path: PathLike, *, form: str = "jsonl", se
         if form == "csv" and segments:
             return write_records(stream, SEGMENT_FIELDS, of_segments)
         if form == "csv":
-            return write_records(
-                stream, JUDGMENT_FIELDS if db.has_severities() else PLAIN_FIELDS, of_judgments
-            )
+            graded = db.rows("SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL LIMIT 1")
+            return write_records(stream, JUDGMENT_FIELDS if graded else PLAIN_FIELDS, of_judgments)
         excluded = ({"excluded": worker, "reason": reason} for worker, reason in db.excluded().items())
         count = 0
         for record in chain(of_segments, of_judgments, excluded):
@@ -352,13 +354,6 @@ def segment_record(segment: Segment) -> dict[str, Any]:
     return {name: getattr(segment, name) for name in SEGMENT_FIELDS}
 
 
-def _excluded_from_record(record: Record) -> tuple[str, str]:
-    worker, reason = record["excluded"], record.get("reason", "")
-    if not isinstance(worker, str) or not worker.strip() or not isinstance(reason, str):
-        raise FormatError(f"expected a worker in the field excluded, found {worker!r}")
-    return worker, reason
-
-
 def text_field(record: Record, name: str) -> str:
     """The text in a field that must have one."""
     value = record.get(name)
@@ -409,10 +404,10 @@ def _number(record: Record, name: str) -> float | None:
         number = float(str(value))
     except ValueError:
         number = math.nan
-    if not 0 <= number < math.inf:
-        raise FormatError(f"expected a {name} of at least 0, found {value!r}")
-    if number > LARGEST_NUMBER:
-        raise FormatError(f"expected a {name} of at most {LARGEST_NUMBER:,.0f}, found {value!r}")
+    if not 0 <= number <= LARGEST_NUMBER:
+        raise FormatError(
+            f"expected a {name} of at least 0 and at most {LARGEST_NUMBER:,.0f}, found {value!r}"
+        )
     return number
 
 

@@ -36,8 +36,6 @@ INSERT = """
         source = min(source, excluded.source)
 """
 
-CountedAnswer = tuple[tuple[str, Span, str], str, Label]  # ((segment, span, phrase), worker, label)
-
 
 class DatabaseError(RyptError):
     """A database that cannot be opened, read or written."""
@@ -105,7 +103,7 @@ class JudgmentDatabase:
 
     @contextmanager
     def errors(self, consequence: str = "") -> Iterator[None]:
-        """Turn what SQLite says (a full or read-only disk, a damaged file) into one line that names the file."""
+        """Raise errors of SQLite (a full or read-only disk, a damaged file) as one line that names the file."""
         try:
             yield
         except UnicodeEncodeError as error:
@@ -131,7 +129,7 @@ class JudgmentDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the state of one moment, whatever others write meanwhile."""
+        """Read a consistent state, whatever other processes write meanwhile."""
         with self.errors():
             self.db.begin()
             try:
@@ -158,13 +156,13 @@ class JudgmentDatabase:
     def _number(self, sql: str, *values: Any) -> int:
         return int(self.rows(sql, *values)[0][0])
 
-    def add_segments(self, segments: Iterable[Segment], *, replace_trees: bool = False) -> None:
-        """Add segments; one that exists must have the same text and, unless ``replace_trees``, the same tree."""
+    def add_segments(self, segments: Iterable[Segment]) -> None:
+        """Add segments; one that exists must have the same text and the same tree."""
         with self.writing():
             for segment in segments:
-                self.put_segment(segment, replace_trees)
+                self.put_segment(segment)
 
-    def put_segment(self, segment: Segment, replace_trees: bool) -> bool:
+    def put_segment(self, segment: Segment, replace_trees: bool = False) -> bool:
         """Inside a transaction: add a segment, and return True if it was not in the database."""
         rows = self.rows("SELECT text, tree, language FROM segments WHERE id = ?", segment.id)
         if not rows:
@@ -172,14 +170,15 @@ class JudgmentDatabase:
             self.db.execute("INSERT INTO segments (id, text, tree, language) VALUES (?, ?, ?, ?)", values)
             return True
         text, tree, language = rows[0]
+        another = ""
         if text != segment.text:
-            raise DatabaseError(self.path, f"segment {segment.id} is there with another text: {text!r}")
-        if tree is not None and segment.tree is not None and tree != segment.tree and not replace_trees:
-            raise DatabaseError(
-                self.path, f"segment {segment.id} is there with another tree (--replace-trees takes it)"
-            )
-        if language and segment.language and language != segment.language:
-            raise DatabaseError(self.path, f"segment {segment.id} is there with another language: {language}")
+            another = f"text: {text!r}"
+        elif tree is not None and segment.tree not in (None, tree) and not replace_trees:
+            another = "tree (--replace-trees takes it)"
+        elif language and segment.language and language != segment.language:
+            another = f"language: {language}"
+        if another:
+            raise DatabaseError(self.path, f"segment {segment.id} is there with another {another}")
         merged = [tree if segment.tree is None else segment.tree, language or segment.language, segment.id]
         self.db.execute("UPDATE segments SET tree = ?, language = ? WHERE id = ?", merged)
         return False
@@ -202,7 +201,7 @@ class JudgmentDatabase:
         writer.flush()
 
     def put_weight(self, worker: str, origin: str, weight: float, keys: Iterable[Sequence[Any]]) -> None:
-        """Inside a transaction: set the weight of a worker's judgments in a hit; 0 lets them count no more."""
+        """Inside a transaction: set the weight of a worker's judgments in a hit; with 0 they no longer count."""
         sql = """
             UPDATE judgment_rows SET weight = ?
             WHERE source <> 1 AND phrase = (
@@ -238,9 +237,6 @@ class JudgmentDatabase:
             )
         """)
 
-    def has_severities(self) -> bool:
-        return bool(self._number("SELECT EXISTS (SELECT 1 FROM judgment_rows WHERE severity IS NOT NULL)"))
-
     def origins(self) -> list[str]:
         """The places in which the judgments that count were given, sorted."""
         sql = "SELECT name FROM names WHERE id IN (SELECT origin FROM counted_rows) ORDER BY 1"
@@ -248,24 +244,21 @@ class JudgmentDatabase:
 
     def counted_answers(
         self, *, simulated: bool = True, hits: Collection[str] | None = None
-    ) -> list[CountedAnswer]:
+    ) -> list[tuple[tuple[str, Span, str], str, Label]]:
         """The judgments that count as triples (key, worker, label), the earliest first.
 
         Those of simulated workers are left out unless ``simulated``; ``hits`` takes only those given in these hits.
         """
-        rows = self.rows(
-            """
+        sql = """
             SELECT segment, start, stop, phrase, worker, label, source, origin FROM counted
             WHERE (?1 OR source <> 'simulation')
             ORDER BY ifnull(time, 0), segment, start, stop, phrase, worker, origin, label, repeat
-            """,
-            simulated,
-        )
+        """
         chosen = None if hits is None else set(hits)
         labels = {str(label): label for label in Label}
         return [
             ((segment, Span(start, stop), phrase), worker, labels[label])
-            for segment, start, stop, phrase, worker, label, source, origin in rows
+            for segment, start, stop, phrase, worker, label, source, origin in self.rows(sql, simulated)
             if chosen is None or (source == "hit" and origin in chosen)
         ]
 
@@ -278,15 +271,13 @@ class JudgmentDatabase:
         """Judgments in the order of their keys, all or those of one segment."""
         where, values = ("WHERE segment = ?", [segment]) if segment is not None else ("", [])
         labels = {str(label): label for label in Label}
+        sql = f"""
+            SELECT start, stop, segment, phrase, worker, origin, label, source, time, weight, severity
+            FROM judgments {where}
+            ORDER BY segment, start, stop, phrase, worker, origin, judgments.label, repeat
+        """
         with self.errors():
-            for start, stop, name, phrase, worker, origin, label, *rest in self.db.execute(
-                f"""
-                SELECT start, stop, segment, phrase, worker, origin, label, source, time, weight, severity
-                FROM judgments {where}
-                ORDER BY segment, start, stop, phrase, worker, origin, judgments.label, repeat
-                """,
-                values,
-            ):
+            for start, stop, name, phrase, worker, origin, label, *rest in self.db.execute(sql, values):
                 yield Judgment(name, Span(start, stop), phrase, labels[label], worker, origin, *rest)
 
     def votes(self, segment: str | None = None) -> list[Votes]:
@@ -304,12 +295,12 @@ class JudgmentDatabase:
         return Label(rows[0][0]) if rows else None
 
     def simulated_note(self) -> str:
-        """How many of the judgments that count no person gave, in a sentence; empty where there is none."""
+        """A sentence with the number of simulated judgments among those that count; empty if there are none."""
         ((total, simulated),) = self.rows("SELECT count(*), sum(source = 2) FROM counted_rows")
         return f"SIMULATED: {simulated:,} of {total:,} judgments were given by no person" if simulated else ""
 
     def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
-        """Let no judgment of a worker count, those that come later included; they stay.
+        """Exclude a worker: the judgments, later ones included, stay but do not count.
 
         Return True if the worker was not excluded before.
 
@@ -357,8 +348,10 @@ class Writer:
         segment, span, phrase, label, worker, origin, source, time, weight, severity = judgment
         if not worker.strip():
             raise FormatError("expected a worker, found nothing")
-        if severity is not None:
-            check_severity(label, severity)
+        if severity is not None and label != Label.NO:
+            raise FormatError(f"expected a severity with the label NO only, found {severity} with {label}")
+        if severity is not None and not 0 <= severity < math.inf:
+            raise FormatError(f"expected a severity of at least 0, found {severity}")
         phrases = self._phrases.get(segment)
         if phrases is None:
             phrases = self._load(segment)
@@ -425,11 +418,3 @@ class Writer:
     def _one(self, sql: str, *values: Any) -> Any:
         row = self._db.execute(sql, values).fetchone()
         return row and row[0]
-
-
-def check_severity(label: Label, severity: float) -> None:
-    """Refuse a severity that is not of a NO, or that is no penalty."""
-    if label != Label.NO:
-        raise FormatError(f"expected a severity with the label NO only, found {severity} with {label}")
-    if not 0 <= severity < math.inf:
-        raise FormatError(f"expected a severity of at least 0, found {severity}")

@@ -226,8 +226,7 @@ class Demo:
 
     def _weights(self, system: str) -> Path:
         if system == RYPT:
-            loop = self._loop()
-            weights = loop.best_weights(loop.scores())
+            weights = self._loop().report().weights
             assert weights is not None
             return weights
         return self._text(START) if system == BASELINE else self.folder / "bleu.weights"
@@ -340,7 +339,7 @@ class Demo:
             "spent": str(report.spent),
             "best": int(report.weights.stem) if report.weights else None,
             "excluded": [worker["worker"] for worker in workers if worker["excluded"]],
-            "iterations": [row.as_dict() for row in report.iterations],
+            "iterations": report.as_dict()["iterations"],
             "accepted": {system: self._accepted(system) for system in SYSTEMS},
             "bleu": json.loads((self.folder / "bleu.json").read_text(encoding="utf-8")),
             "preferences": preferences,

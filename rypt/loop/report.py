@@ -1,18 +1,20 @@
-"""What a loop has done, iteration by iteration, and which iteration's weights are best: as a table, JSON or picture."""
+"""The journal of a loop, and its report: what each iteration did, and which weights are best."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rypt.loop.journal import Journal
+from rypt.locked_files import AppendOnly
 from rypt.picture import new_figure, save_picture
 from rypt.scoring.report import ScoreReport
-from rypt.text import PathLike, open_output, read_bytes
+from rypt.strict import parse_json
+from rypt.text import InputError, PathLike, open_output, read_bytes
 
 HEAD = (
     *("iteration", "candidates", "new", "asked", "labels", "reused", "cost"),
@@ -25,6 +27,61 @@ LINES = (  # of the picture: the number, the style, the name
     ("after", "^--", "all lists, tuned"),
     ("coverage", "x-.", "coverage after percolation"),
 )
+
+
+class Entry(NamedTuple):
+    """A finished step of an iteration, when it ended (seconds since 1970), and its result."""
+
+    iteration: int
+    step: str
+    time: int
+    result: Mapping[str, Any]
+
+
+class Journal:
+    """One line of JSON for each finished step, on disk before the next step begins.
+
+    While one process writes, no other can, so two loops never run on one campaign.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = AppendOnly(path, busy="another loop is at work on this campaign")
+        self.entries = self._read(self._file.lines())
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Open for writing; a second process is refused."""
+        with self._file.opened() as lines:
+            self.entries = self._read(lines)
+            yield
+
+    def add(self, entry: Entry) -> None:
+        """Record a step; it is on disk when this returns."""
+        self._file.add(entry._asdict())
+        self.entries.append(entry)
+
+    def results(self, step: str) -> dict[int, Mapping[str, Any]]:
+        """The results of a step by iteration."""
+        return {entry.iteration: entry.result for entry in self.entries if entry.step == step}
+
+    def time(self, iteration: int, step: str) -> int:
+        """When a step was last done."""
+        return max(entry.time for entry in self.entries if entry[:2] == (iteration, step))
+
+    def _read(self, lines: Sequence[bytes]) -> list[Entry]:
+        entries = []
+        for number, line in enumerate(lines, start=1):
+            try:
+                record = parse_json(line)
+            except ValueError:
+                record = None
+            match record:
+                case {"iteration": int(n), "step": str(step), "time": int(time), "result": dict(result)}:
+                    entries.append(Entry(n, step, time, result))
+                case _:
+                    raise InputError(self.path, number, f"expected a step with {', '.join(Entry._fields)}")
+        return entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +110,6 @@ class Iteration:
     p: float | None = None
     coverage: float | None = None
     final: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "cost": str(self.cost)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +168,48 @@ class LoopReport:
         save_picture(figure, path)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            **asdict(self),
-            "budget": str(self.budget),
-            "spent": str(self.spent),
-            "weights": None if self.weights is None else str(self.weights),
-            "iterations": [row.as_dict() for row in self.iterations],
-        }
+        """The report as values that JSON has."""
+        rows = [{**asdict(row), "cost": str(row.cost)} for row in self.iterations]
+        weights = self.weights and str(self.weights)
+        money = {"budget": str(self.budget), "spent": str(self.spent)}
+        return {**asdict(self), **money, "weights": weights, "iterations": rows}
 
     def __repr__(self) -> str:
+        from tabulate import tabulate
+
+        rows = [
+            (
+                *(row.iteration, row.candidates, row.new),
+                *(_shown(value, "d") for value in (row.asked, row.labels)),
+                "-" if row.reused is None else f"{row.reused} of {row.questions}",
+                f"${row.cost:.2f}",
+                *(_shown(value, ".4f") for value in (row.decoded, row.before, row.after)),
+                *(_shown(row.p, ".3f"), _shown(row.coverage, ".1%"), _shown(row.final, ".4f")),
+            )
+            for row in self.iterations
+        ]
         spent = f"${self.spent:.2f} of ${self.budget:.2f} spent"
-        lines = [table(self.iterations), f"stopped: {self.stopped}; {spent}; best weights: {self.weights}"]
+        lines = [
+            tabulate(rows, HEAD, disable_numparse=True),
+            f"stopped: {self.stopped}; {spent}; best weights: {self.weights}",
+        ]
         if self.simulated:
             who = f"{self.simulated} of the judgments are of simulated workers"
             lines.append(f"SIMULATED: {who}; no person gave them")
         return "\n".join([*lines, self.signature])
 
 
+def _shown(number: float | None, form: str) -> str:
+    return "-" if number is None else format(number, form)
+
+
 def iterations(journal: Journal, scores: Mapping[int, ScoreReport] | None = None) -> list[Iteration]:
     """The iterations of a journal; ``scores`` are those of what each decoded by the labels there are now."""
-    results = {
-        step: journal.results(step) for step in ("decode", "make", "publish", "workers", "score", "tune")
-    }
+    steps = ("decode", "make", "publish", "workers", "score", "tune")
+    results = [journal.results(step) for step in steps]
     rows = []
-    for number, decoded in results["decode"].items():
-        made, published, workers, score, tuned = (
-            results[step].get(number, {}) for step in ("make", "publish", "workers", "score", "tune")
-        )
+    for number in results[0]:
+        decoded, made, published, workers, score, tuned = (result.get(number, {}) for result in results)
         row = Iteration(
             iteration=number,
             candidates=decoded["all_candidates"],
@@ -170,34 +239,12 @@ def best_iteration(scores: Mapping[int, ScoreReport]) -> int:
     whose weights were tuned to more labels.
     """
     top = max(scores, key=lambda number: (scores[number].score, number))
-    return max(number for number in scores if number == top or _is_close(scores[number], scores[top]))
+    best = scores[top]
 
+    def is_close(report: ScoreReport) -> bool:
+        by_segment = {segment.segment: segment.score for segment in report.segments}
+        gaps = [s.score - by_segment[s.segment] for s in best.segments if s.segment in by_segment]
+        error = np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0  # of the difference
+        return bool(best.score - report.score <= error)
 
-def _is_close(one: ScoreReport, best: ScoreReport) -> bool:
-    """Whether a score is below another by no more than the standard error of the difference, over segments."""
-    scores = {segment.segment: segment.score for segment in one.segments}
-    both = [segment for segment in best.segments if segment.segment in scores]
-    gaps = np.array([segment.score - scores[segment.segment] for segment in both])
-    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-    return bool(best.score - one.score <= error)
-
-
-def table(iterations: Sequence[Iteration]) -> str:
-    from tabulate import tabulate
-
-    lines = [
-        (
-            *(row.iteration, row.candidates, row.new),
-            *(_shown(value, "d") for value in (row.asked, row.labels)),
-            "-" if row.reused is None else f"{row.reused} of {row.questions}",
-            f"${row.cost:.2f}",
-            *(_shown(value, ".4f") for value in (row.decoded, row.before, row.after)),
-            *(_shown(row.p, ".3f"), _shown(row.coverage, ".1%"), _shown(row.final, ".4f")),
-        )
-        for row in iterations
-    ]
-    return str(tabulate(lines, HEAD, disable_numparse=True))
-
-
-def _shown(number: float | None, form: str) -> str:
-    return "-" if number is None else format(number, form)
+    return max(number for number in scores if number == top or is_close(scores[number]))

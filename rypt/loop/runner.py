@@ -9,6 +9,7 @@ and can be compared with the earlier ones.
 """
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -19,27 +20,31 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hits.batch.folder import read_batch
-from hits.batch.make import price
+from hits.batch.make import make_batch, price
+from hits.batch.options import BatchOptions
 from hits.market.client import MarketAddress
 from hits.market.collect import collect
 from hits.market.ledger import ledgers, published_hits
 from hits.market.publish import expire, opened_batch, publish
 from hits.market.served import command_line, dashboard_url, is_served, serving
 from hits.market.status import batch_status, collection_status
+from hits.payment import Price
 from hits.results.quality import worker_reports
 from hits.results.workers import exclude_workers
 from mert.campaign import decode_campaign
 from mert.search import SearchSettings
 from mert.tuning import tune
 from rypt.campaign.folder import Campaign
+from rypt.campaign.queries import LabelPrice
+from rypt.campaign.queries import queries as campaign_queries
 from rypt.campaign.scoring import campaign_scorer, score
-from rypt.loop.batch import NOTHING, affordable_batch, count_questions
-from rypt.loop.journal import Entry, Journal
-from rypt.loop.report import LoopReport, best_iteration, iterations
+from rypt.loop.report import Entry, Journal, LoopReport, best_iteration, iterations
 from rypt.options import money
+from rypt.scoring.queries import queries
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.signature import signature
 from rypt.text import PathLike, RyptError, plural
+from rypt.texts.phrases import phrase_key
 
 T = TypeVar("T")
 JOURNAL = "loop.jsonl"
@@ -47,15 +52,9 @@ BUDGET = "budget"  # the budget of a campaign whose settings have none, recorded
 STEPS = ("decode", "make", "publish", "collect", "workers", "score", "tune")
 ASKING = ("publish", "collect", "workers")  # only where a batch was made
 SIGNIFICANT = 0.05
+NOTHING = {"hits": 0, "assignments": 0, "answers": 0, "cost": "0", "needs": "0"}  # where no batch is made
+PLENTY = Decimal(1_000_000)  # dollars, for a batch that is only made to know its price
 FIRST_PAUSE, GROWTH, LONGEST_PAUSE = 1.0, 1.5, 60.0  # seconds between two checks of the market
-
-
-def known_budget(campaign: Campaign) -> Decimal | None:
-    """The budget in the settings, else the one that was last given to the loop; None if there is none."""
-    if campaign.settings.loop.budget is not None:
-        return campaign.settings.loop.budget
-    recorded = Journal(campaign.path(JOURNAL)).results(BUDGET).get(0)
-    return None if recorded is None else Decimal(recorded["budget"])
 
 
 class Loop:
@@ -64,8 +63,8 @@ class Loop:
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
     if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``; ``budget``, the maximum
-    total cost in dollars, takes the place of theirs. ``tell`` is called with progress messages, ``pause`` to wait for
-    seconds, and ``now`` for the time.
+    total cost in dollars, overrides theirs. ``tell`` is called with progress messages, ``pause`` to wait for seconds,
+    and ``now`` for the time.
 
         loop = rypt.loop.Loop("campaign", budget="25.00")
         loop.run(serve=True)                        # also serves the local market while the loop runs
@@ -82,14 +81,18 @@ class Loop:
         now: Callable[[], float] = time.time,
     ) -> None:
         opened = campaign if isinstance(campaign, Campaign) else Campaign.open(campaign)
-        amount = known_budget(opened) if budget is None else money(str(budget))
-        if budget is not None and amount is None:
-            raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
-        self.settings = replace(opened.settings.loop, budget=amount)
         self.folder = str(opened.folder)
         self.market = opened.settings.market
         self.market_folder = opened.path(self.market.folder)  # where it is a local one
         self.journal = Journal(opened.path(JOURNAL))
+        amount = opened.settings.loop.budget
+        if budget is not None:
+            amount = money(str(budget))
+            if amount is None:
+                raise RyptError(f"expected a budget such as 25.00, got {budget!r}")
+        elif amount is None and (recorded := self.journal.results(BUDGET)):
+            amount = Decimal(recorded[0]["budget"])
+        self.settings = replace(opened.settings.loop, budget=amount)
         self.tell, self._pause, self._now = tell, pause, now
 
     @property
@@ -111,13 +114,13 @@ class Loop:
 
     @property
     def spent(self) -> Decimal:
-        """What all published batches cost, also those of the campaign's folder that were published by hand."""
+        """The cost of all published batches, including those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
         ours = {str(number) for number in (*published, self.iteration)}
         folders = sorted(self.campaign.path("batches").glob("[!.]*"))
-        by_hand = [folder for folder in folders if folder.name not in ours and ledgers(folder)]
+        by_hand = [batch for batch in folders if batch.name not in ours and ledgers(batch)]
         costs = [Decimal(result["cost"]) for result in published.values()]
-        return sum([*costs, *map(self._price_of, by_hand)], Decimal(0))
+        return sum([*costs, *(self._price(batch).total for batch in by_hand)], Decimal(0))
 
     @property
     def left(self) -> Decimal:
@@ -125,9 +128,13 @@ class Loop:
 
     @property
     def iteration(self) -> int:
-        """The current iteration, 0 between two."""
+        """The current iteration, or 0 between iterations."""
         last = max(self.journal.results("decode"), default=0)
-        return 0 if self.journal.result(last, "tune") is not None else last
+        return 0 if last in self.journal.results("tune") else last
+
+    def _result(self, number: int, step: str) -> Mapping[str, Any]:
+        """The result of a step, empty while it is not done."""
+        return self.journal.results(step).get(number, {})
 
     def batch(self, number: int) -> Path:
         return self.campaign.path(f"batches/{number}")
@@ -150,27 +157,27 @@ class Loop:
         with serving(self.market_folder) if serves else nullcontext() as market, self.journal.opened():
             if market is not None:
                 self.tell(f"market at {market.url}")
-            budget = {"budget": str(self.budget)}  # kept, so that it need not be given again to resume
-            if self.campaign.settings.loop.budget is None and self.journal.results(BUDGET).get(0) != budget:
-                self._record(0, BUDGET, budget)
+            budget = {"budget": str(self.budget)}  # so that it need not be given again to resume
+            if self.campaign.settings.loop.budget is None and self._result(0, BUDGET) != budget:
+                self.journal.add(Entry(0, BUDGET, int(self._now()), budget))
             while (reason := self.stopped()) is None:
                 step = self.pending()
                 result = getattr(self, f"_{step}")(self.iteration)
-                self._record(result["iteration"] if step == "decode" else self.iteration, step, result)
+                number = result["iteration"] if step == "decode" else self.iteration
+                self.journal.add(Entry(number, step, int(self._now()), result))
             return reason
-
-    def _record(self, number: int, step: str, result: Mapping[str, Any]) -> None:
-        self.journal.add(Entry(number, step, int(self._now()), result))
 
     def stopped(self) -> str | None:
         number, tuned = self.iteration, self.journal.results("tune")
-        if not number or not tuned or self.journal.result(number, "make") is not None:
+        if not number or not tuned or self._result(number, "make"):
             return None
         before, patience = max(tuned), self.settings.patience
-        made = self.journal.result(before, "make") or {}
-        if self.journal.results("decode")[number]["new"] == 0 and self._is_answered(before):
+        needs = Decimal(self._result(before, "make").get("needs", "0"))
+        missing, excluded = self._result(before, "collect"), self._result(before, "workers")
+        answered = not (needs or missing.get("missing") or excluded.get("excluded"))
+        if self._result(number, "decode")["new"] == 0 and answered:  # then only new candidates help
             return "no candidate is new"
-        if self.left <= 0 or Decimal(made.get("needs", "0")) > self.left:
+        if self.left <= 0 or needs > self.left:
             return "the budget is spent"
         if len(tuned) >= self.settings.max_iterations:
             return f"{len(tuned)} iterations are done" if len(tuned) > 1 else "1 iteration is done"
@@ -179,21 +186,13 @@ class Loop:
             return f"no significant gain in {patience} iterations"
         return None
 
-    def _is_answered(self, number: int) -> bool:
-        """Whether an iteration had the money to ask, and all answers came and count: then only new candidates help."""
-        made, collected, workers = (
-            self.journal.result(number, step) or {} for step in ("make", "collect", "workers")
-        )
-        return not (Decimal(made.get("needs", "0")) or collected.get("missing") or workers.get("excluded"))
-
     def pending(self) -> str:
         number = self.iteration
         if not number:
             return "decode"
-        made = self.journal.result(number, "make")
-        asks = made is None or made["hits"] > 0
+        asks = self._result(number, "make").get("hits", 1) > 0
         steps = [step for step in STEPS if asks or step not in ASKING]
-        return next(step for step in steps if self.journal.result(number, step) is None)
+        return next(step for step in steps if number not in self.journal.results(step))
 
     def forecast(self) -> str:
         """What the next step is and what it costs, without doing it."""
@@ -211,7 +210,7 @@ class Loop:
             what = f"{plural(made['hits'], 'hit')} with {plural(made['answers'], 'answer')}"
             return f"make and publish a batch of {what} for ${made['cost']}; {spent}"
         if step in ("publish", "collect"):
-            made = dict(self.journal.result(self.iteration, "make") or {})
+            made = dict(self._result(self.iteration, "make"))
             done = "publish" if step == "publish" else "wait for the answers to"
             return f"{done} {self.batch(self.iteration)}: {plural(made['hits'], 'hit')} for ${made['cost']}; {spent}"
         return f"{step}, which costs nothing; {spent}"
@@ -224,14 +223,14 @@ class Loop:
             stopped=self.stopped() or "",
             budget=self.budget,
             spent=self.spent,
-            weights=self.best_weights(scores),
+            weights=self.weights(best_iteration(scores)) if tuned else None,
             simulated=simulated,
             signature=signature(tuned[-1]["signature"], iterations=len(tuned)) if tuned else "",
             iterations=iterations(self.journal, scores),
         )
 
     def scores(self) -> dict[int, ScoreReport]:
-        """RYPT of what each iteration decoded, by the labels there are now: ``rypt score --candidates``.
+        """RYPT of each iteration's output by all labels so far, as ``rypt score --candidates`` prints it.
 
         Each iteration was scored with the labels of its time, and only scores with the same labels can be compared.
         """
@@ -240,15 +239,11 @@ class Loop:
         decoded = self.journal.results("decode")
         return {n: score_report(scorer, campaign.read_candidates(self.list_file(n))) for n in decoded}
 
-    def best_weights(self, scores: Mapping[int, ScoreReport]) -> Path | None:
-        """The weights whose list is best by these scores; None before anything is tuned."""
-        return self.weights(best_iteration(scores)) if self.journal.results("tune") and scores else None
-
     def _show(self, *arguments: object) -> None:
         self.tell(f"$ {command_line([str(argument) for argument in arguments])}")
 
-    def _price_of(self, batch: Path) -> Decimal:
-        return price(batch, market=self.market.fees).total
+    def _price(self, batch: Path) -> Price:
+        return price(batch, market=self.market.fees)
 
     def _decode(self, number: int) -> dict[str, Any]:
         self._show("loop", self.folder, "--once")
@@ -258,7 +253,7 @@ class Loop:
 
     def _make(self, number: int) -> dict[str, Any]:
         settings, batch = self.settings, self.batch(number)
-        counts = count_questions(self.campaign, self.list_file(number), settings.select)
+        counts = self._count_questions(number)
         if not counts["open"]:
             self.tell("nothing to ask: no answer would change which candidates are best")
             return {**counts, **NOTHING}
@@ -271,12 +266,60 @@ class Loop:
             self.tell(f"${self.left} are left, and the smallest batch costs ${least}: nothing is asked")
         return {**counts, **made}
 
+    def _count_questions(self, number: int) -> dict[str, int]:
+        """Count the ``questions`` of a list's frontier, the ``reused`` ones with a label, and the ``open`` ones.
+
+        Open are those of all lists so far, or those of them whose answers may change which candidates are best.
+        """
+        campaign, settings = self.campaign, self.settings
+        with campaign.database() as db:
+            judged = {(votes.segment, votes.span, votes.phrase) for votes in db.votes()}
+            case = db.case
+        candidates = campaign.read_candidates(self.list_file(number))
+        asked = queries(campaign.trees, candidates, max_len=campaign.scoring.max_len, case=case)
+        reused = sum((query.segment, query.span, phrase_key(query.phrase, case)) in judged for query in asked)
+        select = "value" if settings.select == "value" else "frontier"
+        label = LabelPrice(assignments=self.market.assignments)
+        left = campaign_queries(campaign, select=select, price=label)
+        return {"questions": len(asked), "reused": reused, "open": left.useful}
+
     def _affordable_batch(self, number: int, batch: Path) -> dict[str, Any]:
-        return affordable_batch(self.campaign, self.settings, batch, self.left, self.settings.seed + number)
+        """Make a batch that costs at most what is left, or take the existing one if it does; return its numbers.
+
+        Where even one question is too expensive, there are no hits, and ``needs`` is what one costs.
+        """
+        if batch.exists() and self._price(batch).total > self.left:
+            if ledgers(batch):
+                raise RyptError(f"{batch} is published and costs more than what is left: raise the budget")
+            discarded = batch.with_name(f".{batch.name}.discarded")  # so that it disappears at once
+            shutil.rmtree(discarded, ignore_errors=True)
+            batch.rename(discarded)
+            shutil.rmtree(discarded, ignore_errors=True)
+        options = BatchOptions(
+            budget=self.left,
+            limit=self.settings.labels,
+            select=self.settings.select,
+            market=self.market.fees,
+            seed=self.settings.seed + number,
+        )
+        if not batch.exists():
+            try:
+                make_batch(self.folder, batch, options)
+            except RyptError:
+                with tempfile.TemporaryDirectory() as folder:
+                    trial = Path(folder, "batch")
+                    make_batch(self.folder, trial, replace(options, limit=1, budget=PLENTY))
+                    least = self._price(trial).total
+                if least <= self.left:
+                    raise
+                return {**NOTHING, "needs": str(least)}
+        cost = self._price(batch)
+        counts = {"hits": cost.hits, "assignments": cost.assignments, "answers": cost.answers}
+        return {"batch": read_batch(batch).settings.id, **counts, "cost": str(cost.total), "needs": "0"}
 
     def _publish(self, number: int) -> dict[str, Any]:
         batch = self.batch(number)
-        cost, hits = self._price_of(batch), (self.journal.result(number, "make") or {})["hits"]
+        cost, hits = self._price(batch).total, self._result(number, "make")["hits"]
         published = max(published_hits(batch).values(), default=0)
         if cost > self.left and published < hits:
             done = f"{published} of {hits} hits were" if published else "nothing was"
@@ -290,7 +333,7 @@ class Loop:
     def _collect(self, number: int) -> dict[str, Any]:
         """Poll at growing intervals until all answers came or no more can come."""
         batch, pause, before = self.batch(number), FIRST_PAUSE, -1
-        wanted = (self.journal.result(number, "make") or {})["assignments"]
+        wanted = self._result(number, "make")["assignments"]
         settings = read_batch(batch).settings
         ends = self.journal.time(number, "publish") + settings.lifetime + settings.duration
         self._show("hits", "collect", batch)

@@ -5,7 +5,7 @@
 Nothing is changed. Parts that do not exist yet (hits, batches, weights, a loop) are left out.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from math import nan
@@ -16,7 +16,7 @@ import numpy as np
 
 from hits.batch.folder import BATCH_TOML, read_batch
 from hits.market.ledger import EXPIRED, ledgers
-from hits.records import Batch, Kind
+from hits.records import Comparison, Kind
 from hits.results.answers import Results
 from hits.results.numbers import campaign_numbers, spent
 from hits.results.quality import worker_reports
@@ -28,7 +28,7 @@ from rypt.campaign.queries import by_value
 from rypt.campaign.settings import CampaignSettings
 from rypt.database.votes import Key, read_votes
 from rypt.loop.next_step import NextStep, next_step
-from rypt.loop.runner import Loop, known_budget
+from rypt.loop.runner import Loop
 from rypt.scoring.models import Percolation
 from rypt.scoring.observations import Observations
 from rypt.scoring.queries import open_queries
@@ -90,17 +90,6 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What the campaign's hits cost so far, in dollars; ``simulated`` is the part that simulated workers earned."""
-
-    rewards: Decimal
-    fees: Decimal
-    bonuses: Decimal
-    total: Decimal
-    simulated: Decimal
-
-
-@dataclass(frozen=True, slots=True)
 class CampaignBatch:
     """How much of a batch is published and answered.
 
@@ -156,7 +145,10 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """The state of a campaign; ``waiting`` is the number of assignments that were neither approved nor rejected."""
+    """The state of a campaign; ``waiting`` is the number of assignments that were neither approved nor rejected.
+
+    ``spent`` are the rewards, fees, bonuses and their total in dollars, and the part that simulated workers earned.
+    """
 
     folder: str
     texts: Texts
@@ -164,7 +156,7 @@ class CampaignStatus:
     compared: Compared | None
     waiting: int
     people: People
-    spent: Spent
+    spent: dict[str, Decimal]
     batches: list[CampaignBatch]
     notes: list[str]
     situation: Situation = field(repr=False)
@@ -192,10 +184,10 @@ class CampaignStatus:
 def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
     """The state of a campaign; ``now`` is in seconds since 1970."""
     settings, folder = campaign.settings, campaign_folder(campaign)
-    runs, stopped = False, None
-    if settings.decoder.command and known_budget(campaign) is not None:
-        stopped = Loop(campaign).stopped()
-        runs = stopped is None
+    loop = Loop(campaign)
+    has_loop = bool(settings.decoder.command) and loop.settings.budget is not None
+    stopped = loop.stopped() if has_loop else None
+    runs = has_loop and stopped is None
     weights = max(folder.files("weights"), default=0)
     with campaign.database() as db:
         results, votes = Results(db), read_votes(db)
@@ -207,14 +199,12 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
         unjudged = open_queries(places, campaign.candidates, max_len=settings.scoring.max_len, case=db.case)
         answered = results.count_assignments()  # with rejected ones: their places stay taken
         batches, notes = [], []
-        for path in sorted(
-            campaign.path("batches").glob("[!.]*"), key=lambda path: (len(path.name), path.name)
-        ):
-            if (path / BATCH_TOML).is_file():
-                try:
-                    batches.append(_batch(path, votes.keys, db.case, answered, now))
-                except RyptError as error:
-                    notes.append(str(error))
+        files = campaign.path("batches").glob(f"[!.]*/{BATCH_TOML}")
+        for path in sorted((file.parent for file in files), key=lambda path: (len(path.name), path.name)):
+            try:
+                batches.append(_batch(path, votes.keys, db.case, answered, now))
+            except RyptError as error:
+                notes.append(str(error))
         labels = Labels(
             judgments=db.count(),
             keys=len(votes.keys),
@@ -232,7 +222,8 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
             alpha=krippendorff_alpha(db.counted_answers(simulated=False)) if twice else nan,
             judged_twice=twice,
         )
-        compared = _compared(results)
+        comparisons = results.comparisons(asked=True)
+        compared = _compared(comparisons) if comparisons else None
         simulated = spent(w for w in results.work() if w.status != "Rejected" and is_simulated(w.worker))
     to_ask = len(unjudged)
     if settings.decoder.command and not runs and settings.loop.select == "value" and unjudged:
@@ -252,7 +243,13 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
         compared=compared,
         waiting=numbers.waiting,
         people=people,
-        spent=Spent(numbers.rewards, numbers.fees, numbers.bonuses, numbers.cost, simulated.total),
+        spent={
+            "rewards": numbers.rewards,
+            "fees": numbers.fees,
+            "bonuses": numbers.bonuses,
+            "total": numbers.cost,
+            "simulated": simulated.total,
+        },
         batches=batches,
         notes=notes,
         situation=Situation(
@@ -298,13 +295,10 @@ def _distinguished(observations: Observations, scorer: Scorer) -> float:
     return float((np.bincount(kinds, minlength=len(several)) > 1).sum() / max(1, several.sum()))
 
 
-def _compared(results: Results) -> Compared | None:
-    compared = results.comparisons(asked=True)
-    if not compared:
-        return None
-    workers = {c.worker for c in compared}
-    systems = sorted({system for c in compared for system in (c.system_a, c.system_b)})
-    return Compared(len(compared), len(workers), sum(map(is_simulated, workers)), systems)
+def _compared(comparisons: Sequence[Comparison]) -> Compared:
+    workers = {c.worker for c in comparisons}
+    systems = sorted({system for c in comparisons for system in (c.system_a, c.system_b)})
+    return Compared(len(comparisons), len(workers), sum(map(is_simulated, workers)), systems)
 
 
 def _batch(
@@ -316,7 +310,13 @@ def _batch(
     ends = last + settings.lifetime + settings.duration
     if (expired := folder / EXPIRED).exists():
         ends = min(ends, expired.stat().st_mtime + settings.duration)
-    asked = _phrases(batch, case) if settings.kind is Kind.LABEL else set()
+    asked: set[Key] = set()  # all questions but the controls
+    for item in batch.items if settings.kind is Kind.LABEL else ():
+        columns = item.columns
+        span = columns["segment"], int(columns["start"]), int(columns["stop"])
+        for number in range(1, item.size + 1):
+            if not columns.get(f"control_{number}"):
+                asked.add((*span, phrase_key(columns[f"phrase_{number}"], case)))
     return CampaignBatch(
         folder=str(folder),
         name=folder.name,
@@ -328,16 +328,3 @@ def _batch(
         over=bool(written) and ends < now,
         needless=not answered.get(settings.id) and bool(asked) and asked.issubset(judged),
     )
-
-
-def _phrases(batch: Batch, case: str) -> set[Key]:
-    """The segment, span and phrase of each question of a batch but the controls."""
-    return {
-        (
-            *(item.columns["segment"], int(item.columns["start"]), int(item.columns["stop"])),
-            phrase_key(item.columns[f"phrase_{number}"], case),
-        )
-        for item in batch.items
-        for number in range(1, item.size + 1)
-        if not item.columns.get(f"control_{number}")
-    }

@@ -99,7 +99,7 @@ class SourceTree:
 
     @classmethod
     def from_spans(cls, tokens: Sequence[str], spans: Iterable[tuple[Span, str]]) -> "SourceTree":
-        """Nest spans, given outer before inner; equal ones become one, words without a node get one."""
+        """Build a tree from spans, outer before inner; equal spans become one, uncovered words get nodes."""
         given = list(spans)
         bare = set(range(len(tokens))) - {span.start for span, _ in given if len(span) == 1}
         given += [(Span(i, i + 1), "X") for i in bare]
@@ -146,11 +146,11 @@ class SourceTree:
 
     @cached_property
     def index(self) -> dict[Span, int]:
-        """Where each span stands in `constituents`."""
+        """The position of each span in `constituents`."""
         return {constituent.span: i for i, constituent in enumerate(self.constituents)}
 
     def matched(self, tokens: Sequence[str]) -> "SourceTree":
-        """The same tree over the tokens of the source; a token that differs is named.
+        """The same tree over the tokens of the source; an error names the first token that differs.
 
         Case, Unicode composition, escapes (``-LRB-``, ``&apos;``) and the style of quotation marks may differ.
         """

@@ -3,18 +3,17 @@
 import csv
 import gzip
 import io
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
-from commands import run
 
 from hits.results.aggregate import aggregate
 from hits.results.answers import Results
 from hits.results.csv_file import SITE_COLUMNS, export_results, import_results
-from hits.results.numbers import campaign_numbers
 from hits.results.quality import worker_reports
 from hits.results.verdicts import Verdict
 from rypt.analysis.agreement import agreement, mean_pairwise_kappa, share_agreeing
@@ -26,40 +25,33 @@ pytestmark = pytest.mark.real
 CARELESS = {"w01", "w03"}
 
 
-def read_pilot(path: Path) -> dict[tuple[str, str], list[dict[str, str]]]:
-    """The labels of each hit and worker."""
-    found: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            found[row["hit"], row["worker"]].append(row)
-    return found
-
-
 @pytest.fixture(scope="module")
 def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Results:
     """The pilot, by way of a results CSV; a blank is an empty cell."""
     folder = tmp_path_factory.mktemp("pilot")
+    pages: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    with gzip.open(real_data("hmert2009") / "judgments.tsv.gz", "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            pages[row["hit"], row["worker"]].append(row)
     rows = []
     slots: dict[str, dict[tuple[str, int], int]] = defaultdict(dict)  # 35 pages show a phrase twice
-    for (hit, worker), labels in read_pilot(real_data("hmert2009") / "judgments.tsv.gz").items():
+    for (hit, worker), labels in pages.items():
         first = labels[0]
         row = {"HITId": hit, "AssignmentId": f"{hit}-{worker}", "WorkerId": worker, "Reward": "$0.02"}
         row |= {"AssignmentStatus": first["status"], "WorkTimeInSeconds": first["seconds"]}
         row |= {"Input.segment": first["i"], "Input.first": first["j"], "Input.last": first["k"]}
         seen: Counter[str] = Counter()
         for label in labels:
-            phrase = label["candidate_substring"]
+            phrase, said = label["candidate_substring"], label["label"]
             slot = slots[hit].setdefault((phrase, seen[phrase]), len(slots[hit]) + 1)
             seen[phrase] += 1
             row[f"Input.phrase_{slot}"] = phrase
-            row[f"Answer.label_{slot}"] = {"NOTSURE": "NOT_SURE", "BLANK": ""}.get(
-                label["label"], label["label"]
-            )
+            row[f"Answer.label_{slot}"] = {"NOTSURE": "NOT_SURE", "BLANK": ""}.get(said, said)
         rows.append(row)
-    alternatives = max(map(len, slots.values()))
+    numbers = range(1, max(map(len, slots.values())) + 1)
     with open(folder / "results.csv", "w", encoding="utf-8") as stream:
-        inputs = ["segment", "first", "last", *(f"phrase_{i}" for i in range(1, alternatives + 1))]
-        answers = [f"Answer.label_{i}" for i in range(1, alternatives + 1)]
+        inputs = ["segment", "first", "last", *(f"phrase_{i}" for i in numbers)]
+        answers = [f"Answer.label_{i}" for i in numbers]
         header = [*SITE_COLUMNS, *(f"Input.{name}" for name in inputs), *answers, "Approve", "Reject"]
         writer = csv.DictWriter(stream, header, "", quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writeheader()
@@ -76,6 +68,15 @@ def results(real_data: Callable[[str], Path], tmp_path_factory: pytest.TempPathF
     return found
 
 
+@contextmanager
+def without_the_careless(db: JudgmentDatabase) -> Iterator[None]:
+    for worker in CARELESS:
+        db.exclude(worker, "YES to everything")
+    yield
+    for worker in CARELESS:
+        db.include(worker)
+
+
 def test_the_two_workers_who_said_yes_to_everything_are_bad_and_no_other(results: Results) -> None:
     found = {report.worker: report for report in worker_reports(results)}
     assert {worker for worker, report in found.items() if report.verdict == Verdict.BAD} == CARELESS
@@ -87,11 +88,8 @@ def test_the_two_workers_who_said_yes_to_everything_are_bad_and_no_other(results
 def test_without_them_workers_agree(results: Results) -> None:
     db = results.db
     before = agreement(db.counted_answers(), at_least=2, of=2)
-    for worker in CARELESS:
-        db.exclude(worker, "YES to everything")
-    after = agreement(db.counted_answers(), at_least=2, of=2)
-    for worker in CARELESS:
-        db.include(worker)
+    with without_the_careless(db):
+        after = agreement(db.counted_answers(), at_least=2, of=2)
     assert after.same > before.same + 0.15
     assert before.alpha < 0 < 0.25 < after.alpha
     assert mean_pairwise_kappa(db.counted_answers()) == before.kappa
@@ -118,59 +116,7 @@ def test_dawid_and_skene_see_through_them_and_the_majority_does_not(results: Res
         return {(k.segment, k.span, k.phrase): k.label for k in aggregate(results.db, method).labels}
 
     weighed, voted = labels("dawid-skene"), labels("majority")
-    for worker in CARELESS:
-        results.db.exclude(worker, "YES to everything")
-    careful = labels("majority")
-    for worker in CARELESS:
-        results.db.include(worker)
-
-    def right(decided: dict[object, object]) -> float:
-        return sum(decided[key] == label for key, label in careful.items()) / len(careful)
-
-    assert right(weighed) > right(voted) + 0.2
-
-
-def test_numbers(results: Results) -> None:
-    numbers = campaign_numbers(results)
-    assert (numbers.workers, numbers.hits) == (12, 133)
-    assert numbers.yes + numbers.no + numbers.not_sure == pytest.approx(1)
-    assert 300 < numbers.labels_per_hour < 2000
-
-
-def test_the_commands_find_and_exclude_them(
-    capsys: pytest.CaptureFixture[str], real_data: Callable[[str], Path], tmp_path: Path
-) -> None:
-    """The file as it is: imported, looked at, two workers excluded, and the others agree."""
-    data, folder = real_data("hmert2009"), tmp_path / "campaign"
-    with gzip.open(data / "sources.jsonl.gz", "rt", encoding="utf-8") as stream:
-        sources = [json.loads(line) for line in stream]
-    with gzip.open(data / "candidates.jsonl.gz", "rt", encoding="utf-8") as stream:
-        first = json.loads(next(stream))
-    (tmp_path / "source").write_text("".join(f"{s['source']}\n" for s in sources), encoding="utf-8")
-    (tmp_path / "trees").write_text("".join(f"{s['tree'] or '()'}\n" for s in sources), encoding="utf-8")
-    line = f"{first['i']} ||| {first['tokens']} ||| x= 1 ||| 1 ||| {first['align']}\n"
-    (tmp_path / "nbest").write_text(line, encoding="utf-8")
-
-    def said(*arguments: object) -> str:
-        code, out, err = run(capsys, *arguments)
-        assert code == 0, err
-        return out
-
-    texts = [part for name in ("source", "trees", "nbest") for part in (f"--{name}", tmp_path / name)]
-    said("init", folder, *texts, "-q")
-    renamed = ("i=segment", "j=first", "k=last", "candidate_substring=phrase", "hit=origin")
-    options = [part for pair in renamed for part in ("--rename", pair)]
-    assert "1700 judgments added" in said("import", "-C", folder, data / "judgments.tsv.gz", *options)
-
-    found = {
-        report["worker"]: report for report in json.loads(said("hits", "workers", "-C", folder, "--json"))
-    }
-    bad = {worker for worker, report in found.items() if report["verdict"] == "bad"}
-    assert bad == CARELESS
-    assert sum(round(found[w]["answers"] * found[w]["shares"]["YES"]) for w in bad) == 687
-    assert sum(found[w]["answers"] for w in bad) == 689
-    before = json.loads(said("hits", "status", "-C", folder, "--json"))["agreement"]
-    said("hits", "workers", "-C", folder, *(part for worker in bad for part in ("--exclude", worker)))
-    after = json.loads(said("hits", "status", "-C", folder, "--json"))["agreement"]
-    assert before["alpha"] < 0 < 0.25 < after["alpha"]
-    assert before["kappa"] < 0.1 < 0.2 < after["kappa"]
+    with without_the_careless(results.db):
+        careful = labels("majority")
+    right = [np.mean([each[key] == careful[key] for key in careful]) for each in (weighed, voted)]
+    assert right[0] > right[1] + 0.2

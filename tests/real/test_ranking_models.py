@@ -10,8 +10,6 @@ from hits.ranking.data import Comparisons
 from hits.ranking.evaluate import evaluate, split_by_rows, split_by_segment
 from hits.ranking.model import read_model
 from hits.ranking.models.bradley_terry import BradleyTerry
-from hits.ranking.models.hopkins_may import HopkinsMay
-from hits.ranking.models.irt import IRTCategorical, IRTGaussian
 from hits.ranking.readers.files import ComparisonFiles
 
 pytestmark = pytest.mark.real
@@ -38,24 +36,10 @@ def french(real_data: Callable[[str], Path]) -> Comparisons:
     return ComparisonFiles((real_data("ranking") / "wmt13.French-English.train.csv.gz",)).read()
 
 
-def by_system(comparisons: Comparisons, figures: dict[str, float]) -> np.ndarray:
-    return np.array([next(v for key, v in figures.items() if key in name) for name in comparisons.systems])
-
-
 def test_bradley_terry_is_that_of_choix(french: Comparisons) -> None:
     found = BradleyTerry("ignore").fit(french, np.random.default_rng(0))
-    assert found.scores == pytest.approx(by_system(french, CHOIX), abs=6e-4)
-    assert found.order() == BradleyTerry("davidson").fit(french, np.random.default_rng(0)).order()
-
-
-def test_the_samplers_agree_on_the_order_of_most_pairs(french: Comparisons) -> None:
-    reference = by_system(french, CHOIX)
-    for model in (HopkinsMay(), IRTGaussian(), IRTCategorical(chains=2)):
-        scores = model.fit(french, np.random.default_rng(1)).scores
-        agree = [
-            (scores[i] > scores[j]) == (reference[i] > reference[j]) for i in range(13) for j in range(i)
-        ]
-        assert np.mean(agree) > 0.96
+    expected = [next(v for key, v in CHOIX.items() if key in name) for name in french.systems]
+    assert found.scores == pytest.approx(expected, abs=6e-4)
 
 
 def test_the_test_set_of_hopkins_and_may(french: Comparisons) -> None:
@@ -77,8 +61,6 @@ def test_four_hundred_comparisons(french: Comparisons) -> None:
     models = {label: read_model(label) for label in labels}
     found = evaluate(split, models, np.random.default_rng(1), sizes=(400,), trials=20, threads=2)
     accuracy = {row.model: row.accuracy for row in found.rows}
-    perplexity = {row.model: row.perplexity or 0.0 for row in found.rows}
     for label in labels[1:]:
         assert abs(accuracy[label] - accuracy["expected-wins"]) < 0.02
         assert accuracy[label] > accuracy["adjusted-uniform"] + 0.04
-    assert perplexity["irt-gaussian"] < perplexity["adjusted-uniform"]

@@ -74,11 +74,3 @@ def test_the_ambiguity_that_cumings_warns_of(real_data: Callable[[str], Path]) -
     low, high = extra["optimal_places"]["bbn-combo"]
     assert low <= 12
     assert high >= 17  # 12th and 17th in his Table 4
-
-
-def test_all_26_contestants(real_data: Callable[[str], Path]) -> None:
-    systems, wins = counts(real_data("ranking"), "wmt10.German-English")
-    assert len(systems) == 26
-    for make in (costs_mfas, costs_winning_percentage, costs_testimonial):
-        found = find_optimum(make(wins))
-        assert systems[next(found.rankings())[0]] == "_ref"

@@ -132,24 +132,6 @@ def test_the_official_table_is_that_of_rows_and_the_densest_range(data: Comparis
     assert found.clusters().max() == 8
 
 
-def test_expected_wins_by_bootstrap(data: Comparisons) -> None:
-    """The official table has 8 clusters, the original program 11 from 100 resamples."""
-    found = bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence())
-    assert 8 <= found.clusters().max() <= 11
-    by_row = bootstrap(WinRatio(), data, np.random.default_rng(1), Confidence(unit="row"))
-    assert by_row.clusters().max() < found.clusters().max()
-
-
 def test_koehns_table_of_czech_english(real_data: Callable[[str], Path]) -> None:
     rows = as_rows(head_to_head(ComparisonFiles((real_data("ranking") / "wmt12.Czech-English",)).read()))
     assert rows[:-1] == [line.split() for line in KOEHN.strip().splitlines()]
-
-
-def test_the_order_of_trueskill_is_that_of_expected_wins(data: Comparisons) -> None:
-    fitted = TrueSkill().fit(data, np.random.default_rng(1))
-    assert {short(fitted.systems[i]) for i in fitted.order()[:3]} == {
-        "uedin-heafield-unconstrained",
-        "uedin-wmt13",
-        "online-B",
-    }
-    assert short(fitted.systems[fitted.order()[-1]]) == "Shef-wproa"

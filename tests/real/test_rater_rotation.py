@@ -27,22 +27,22 @@ from rypt.texts.trees import SourceTree
 
 pytestmark = pytest.mark.real
 REFERENCE = "Human-A.0"
-WEIGHTS = {"major": 5.0, "minor": 1.0}
 
 
 def weight(category: str, severity: str) -> float:
-    if category.lower().startswith("non-translation"):
+    category, severity = category.lower(), severity.lower()
+    if category.startswith("non-translation"):
         return 25.0
-    punctuation = category.lower().startswith("fluency/punctuation") and severity.lower() == "minor"
-    return 0.1 if punctuation else WEIGHTS.get(severity.lower(), 0.0)
+    if category.startswith("fluency/punctuation") and severity == "minor":
+        return 0.1
+    return {"major": 5.0, "minor": 1.0}.get(severity, 0.0)
 
 
 def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> None:
     penalties: dict[tuple[str, str, str], float] = defaultdict(float)
     texts: dict[tuple[str, str], str] = {}
-    with gzip.open(
-        real_data("mqm-raw") / "mqm_newstest2020_ende.tsv.gz", "rt", encoding="utf-8", newline=""
-    ) as stream:
+    path = real_data("mqm-raw") / "mqm_newstest2020_ende.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
             segment = f"{row['doc']}:{row['seg_id']}"
             penalties[row["rater"], row["system"], segment] += weight(row["category"], row["severity"])
@@ -67,10 +67,7 @@ def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> Non
     candidates = [Candidate(i, texts[s, i], "") for s in systems for i in segments]
     places = JudgedPhrases(forest, votes.keys).look_up(candidates, "lower")
     data = HeldOutPicks(tuple(systems), table, votes, places, fixed, "rater")
-    metrics = [parse_pick_metric(name) for name in ("human", "bleu")]
     splits, notes = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
-    assert notes == ["1418 of 1418 segments take part"]
-    assert len(splits) == 3
-    (human,) = compare_picks(data, metrics, splits).outcomes
-    assert human.segments == 1418
-    assert human.net == pytest.approx(0.091, abs=0.01)
+    assert (notes, len(splits)) == (["1418 of 1418 segments take part"], 3)
+    (human,) = compare_picks(data, [parse_pick_metric(name) for name in ("human", "bleu")], splits).outcomes
+    assert (human.segments, human.net) == (1418, pytest.approx(0.091, abs=0.01))

@@ -33,9 +33,6 @@ NEWSTEST2020 = {
     "Online-B.1590": 2.4752,
     "Online-A.1574": 2.9871,
 }
-PUBLISHED2020 = dict(
-    zip(NEWSTEST2020, (0.75, 0.91, 1.41, 2.02, 2.25, 2.33, 2.35, 2.45, 2.48, 2.99), strict=True)
-)
 FILES = {  # segments, ratings, systems
     "mqm_ted_ende.tsv.gz": (529, 7406, 14),
     "mqm_newstest2021_enru.tsv.gz": (527, 8432, 16),
@@ -95,11 +92,8 @@ def test_newstest2021(raw: Path) -> None:
 
 def test_newstest2020(raw: Path) -> None:
     ratings, repairs = check(raw / "mqm_newstest2020_ende.tsv.gz")
-    found = means(ratings)
-    assert found == NEWSTEST2020
-    assert {system: round(mean, 2) for system, mean in found.items()} == PUBLISHED2020
-    assert repairs.counts["mark-lost"] < 150
-    assert repairs.counts["other-text"] == 2
+    assert means(ratings) == NEWSTEST2020
+    assert (repairs.counts["mark-lost"] < 150, repairs.counts["other-text"]) == (True, 2)
     assert len({(r.system, r.segment, r.target) for r in ratings}) == 14180
     assert (
         len({r.source for r in ratings if '""' in r.source}) == 2
@@ -112,15 +106,12 @@ def test_a_file_as_it_is_becomes_a_campaign(
     """The first command of docs/howto-ratings.md."""
     command = ["import", raw / "mqm_ted_ende.tsv.gz", "-C", tmp_path / "ted", "--reference", "ref"]
     code, out, err = run(capsys, *command, "--repairs", tmp_path / "repairs.jsonl")
-    assert code == 0
-    assert f"{tmp_path}/ted/texts: 529 segments, 7406 outputs of 14 systems" in err
-    assert "never picked: ref\n" in err
+    assert (code, "529 segments, 7406 outputs of 14 systems" in err) == (0, True)
     assert "from 7406 of 7406 ratings (4 raters, 14 systems)" in out
     (repair,) = map(json.loads, (tmp_path / "repairs.jsonl").read_text(encoding="utf-8").splitlines())
     assert (repair["line"], repair["kind"]) == (6444, "mark-not-closed")
     lines = (tmp_path / "ted" / "texts" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-    documents = [json.loads(line)["document"] for line in lines]
-    assert (len(documents), len(set(documents))) == (529, 5)
+    assert (len(lines), len({json.loads(line)["document"] for line in lines})) == (529, 5)
 
 
 def test_esa(real_data: Callable[[str], Path]) -> None:
@@ -144,16 +135,9 @@ def test_an_esa_file_without_header(real_data: Callable[[str], Path], tmp_path: 
     path = real_data("wmt24-esa") / "esa_generalMT2024_wave2.csv.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    items = [
-        {
-            "documentID": document,
-            "itemID": item,
-            "targetID": system,
-            "sourceText": item,
-            "targetText": "x" * 5000,
-        }
-        for document, item, system in {(row[7], row[2], row[1]) for row in rows}
-    ]
+    names = ("documentID", "itemID", "targetID", "sourceText", "targetText")
+    texts = {(row[7], row[2], row[1], row[2], "x" * 5000) for row in rows}
+    items = [dict(zip(names, text, strict=True)) for text in texts]
     (tmp_path / "batches.json").write_text(json.dumps([{"items": items}]), encoding="utf-8")
     repairs = Repairs(path)
     ratings = read_esa(path, tmp_path / "batches.json", repairs=repairs)

@@ -48,9 +48,9 @@ CUT = gzip.compress(os.urandom(50_000), mtime=0)[:-20]
     [
         ("x", b"a\nb\xff\n", r"x:2: expected UTF-8, found byte 0xff"),
         ("x", b"\xed\xa0\x80", r"x:1: expected UTF-8, found byte 0xed"),
-        ("x.gz", gzip.compress(b"a\n", mtime=0)[:-4] + b"abcd", r"x\.gz:\d+: expected a whole gzip file"),
-        ("x.gz", gzip.compress(b"a\n" * 50_000, mtime=0)[:-20], r"x\.gz:\d+: expected a whole gzip file"),
-        ("x.gz", b"not gzip at all", r"x\.gz:1: expected a whole gzip file"),
+        ("x.gz", gzip.compress(b"a\n", mtime=0)[:-4] + b"abcd", r"x\.gz(:\d+)?: expected a whole gzip file"),
+        ("x.gz", gzip.compress(b"a\n" * 50_000, mtime=0)[:-20], r"x\.gz(:\d+)?: expected a whole gzip file"),
+        ("x.gz", b"not gzip at all", r"x\.gz(:1)?: expected a whole gzip file"),
         ("x.gz", b"", r"x\.gz: expected a whole gzip file, found an empty one"),
         ("nowhere", None, "nowhere: No such file or directory"),
     ],

@@ -36,7 +36,6 @@ def test_signatures():
     ("parse", "text", "message"),
     [
         (parse_json, '{"a": {"b": 1, "b": 1}}', "'b' stands twice"),
-        (parse_json, '{"' + "x" * 1000 + '": 1, "' + "x" * 1000 + '": 2}', "x{100}' stands twice"),
         (parse_json, "[" * 100_000, "too deeply nested"),
         (parse_json, "{", "Expecting property name"),
         (parse_toml, "x = " + "[" * 100_000, "too deeply nested"),
@@ -68,11 +67,7 @@ def test_options():
     assert (options.choice("a", "y", ("x", "y")), options.choice("e", None, ("x", "y"))) == ("x", None)
     assert (options.flag("b", True), options.flag("f", True)) == (False, True)
     assert (options.whole("c", 1, least=7), options.whole("g", 1)) == (7, 1)
-    assert (options.number("d", None), options.number("h", None), options.positive("j", 2.0)) == (
-        -0.5,
-        None,
-        2,
-    )
+    assert (options.number("d", None), options.positive("j", 2.0)) == (-0.5, 2)
     options.done()
     wrong = Options("m", {"x": "nan", "y": "2", "z": "b", "i": "1.5", "p": "0"}, kind="model")
     for name, expected, read in (
@@ -80,7 +75,6 @@ def test_options():
         ("y", "a number from 0 to 1", lambda: wrong.number("y", 1.0, least=0, most=1)),
         ("z", "one of a, c", lambda: wrong.choice("z", "a", ("a", "c"))),
         ("i", "a whole number of at least 0", lambda: wrong.whole("i", 3)),
-        ("y", "a whole number from 3 to 5", lambda: wrong.whole("y", 3, least=3, most=5)),
         ("p", "a number above 0", lambda: wrong.positive("p", 1.0)),
         ("z", "true or false", lambda: wrong.flag("z", True)),
     ):

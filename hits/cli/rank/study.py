@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hits.cli.rank.shared import LEVEL, SEED, THREADS, counter, reading_options
-from hits.cli.shared import MONEY
-from rypt.console import JSON, QUIET, talk
+from rypt.console import JSON, MONEY, QUIET, talk
 from rypt.signature import signature
 
 if TYPE_CHECKING:
@@ -38,7 +37,9 @@ def _sizes(context: click.Context, option: click.Parameter, value: str) -> list[
 
 
 @click.command("plan")
-@click.option("--systems", type=click.IntRange(2, 1000), default=15, show_default=True)
+@click.option(
+    "--systems", type=click.IntRange(2, 1000), default=15, show_default=True, help="Number of systems."
+)
 @click.option(
     "--variance",
     type=click.FloatRange(min=0, min_open=True),

@@ -1,6 +1,5 @@
 """``rypt compare``: picks shown, people asked and their answers read back, held-out scores, and what is refused."""
 
-import csv
 import json
 import re
 import shutil
@@ -49,15 +48,12 @@ def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
     out = compare(capsys, "picks", campaign)
     blocks = out.split("\n\n")
     summary, rypt, bleu, simulated = blocks[-1].splitlines()
-    assert rypt.startswith("rypt  people's labels as the paper scores them")
-    assert bleu.startswith("bleu  BLEU: overlap with the reference")
-    assert re.fullmatch(r"\d+ segments with different picks, \d+ with the same", summary)
+    assert (rypt.split()[0], bleu.split()[0]) == ("rypt", "bleu")
     assert simulated == "SIMULATED: 2,274 of 2,274 judgments were given by no person"
     different, same = map(int, re.findall(r"\d+", summary))
     assert (len(blocks) - 1, different + same) == (different, 40)
-    assert re.fullmatch(
-        r"segment \d+\n  source     .+\n  reference  .+\n  rypt       .+\n  bleu       .+", blocks[0]
-    )
+    names = [line.split()[0] for line in blocks[0].splitlines()]
+    assert names == ["segment", "source", "reference", "rypt", "bleu"]
     assert re.search(r"^  bleu .*\[\w+\]", out, re.MULTILINE)
     few = compare(capsys, "picks", campaign, "--limit", 2)
     assert few.split("\n\n")[:2] == blocks[:2]
@@ -67,37 +63,27 @@ def test_disagreements_are_shown_with_rejected_words_marked(capsys, campaign):
 def test_disagreements_on_a_page(capsys, campaign, tmp_path):
     page = tmp_path / "picks.html"
     out = compare(capsys, "picks", campaign, "--page", page, "--limit", 3)
-    different = int(out.split()[0])
     text = page.read_text()
     assert text.count("<article>") == 3
-    assert f"{different} segments with different picks" in text
-    assert "SIMULATED" in text
-    assert "RYPT|nodes:spans" in text
+    for said in (f"{int(out.split()[0])} segments with different picks", "SIMULATED", "RYPT|nodes:spans"):
+        assert said in text
     refused(capsys, 1, "expected a name ending in .html", "picks", campaign, "--page", tmp_path / "x.txt")
-    refused(capsys, 1, "its folder does not exist", "picks", campaign, "--page", tmp_path / "no" / "x.html")
 
 
 def test_nobody_is_asked_about_picks_that_a_tie_decides(capsys, campaign, tmp_path):
     code, _, err = run(capsys, "hits", "make", campaign, "--kind", "picks", "-o", tmp_path / "b")
     assert code == 0, err
-    note = re.search(
-        r"(\d+) segments are left out, whose picks are undecided: (\d+) by a tie, 0 for lack of labels", err
-    )
-    assert note
-    assert note[1] == note[2]
-    compared = compare_metrics(campaign)
-    tied = {segment for picks in compared.picks.values() for segment, pick in picks.items() if pick.tied > 1}
-    assert int(note[1]) == len(tied) > 0
-    asked = {
-        item.columns["segment"] for item in read_batch(tmp_path / "b").items if not item.columns["control"]
-    }
+    picks = compare_metrics(campaign).picks.values()
+    tied = {segment for each in picks for segment, pick in each.items() if pick.tied > 1}
+    assert f"undecided: {len(tied)} by a tie, 0 for lack of labels" in err
+    asked = {i.columns["segment"] for i in read_batch(tmp_path / "b").items if not i.columns["control"]}
     assert asked
+    assert tied
     assert not asked & tied
     with Campaign.open(campaign).database(readonly=False) as db, db.writing():
         db.db.execute("DELETE FROM judgment_rows")
     code, _, err = run(capsys, "hits", "make", campaign, "--kind", "picks", "-o", tmp_path / "c")
-    assert code == 1
-    assert re.search(r"undecided, \d+ by a tie, \d+ for lack of labels: nothing to ask", err)
+    assert (code, "nothing to ask" in err) == (1, True)
 
 
 def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_path):
@@ -107,13 +93,9 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
     out = run(capsys, "hits", "make", campaign, "-o", batch, *options)[1]
     made = read_batch(batch)
     asked = [item for item in made.items if not item.columns["control"]]
-    assert len(asked) < len(made.items)
     assert f"{len(made.items)} hits (6 + 2 controls), {3 * len(made.items)} assignments" in out
     assert made.settings.made["systems"] == ["rypt", "bleu"]
-    assert made.settings.made["wage"] == "12.00"
-    assert re.search(r"rewards \$\d+\.\d\d \+ no fees", out)
     refused(capsys, 1, "no answers about these picks yet", "preferences", campaign)
-
     items = {}
 
     def choose(number):
@@ -134,19 +116,10 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
             assert work(store, f"w{number}", choose(number))[1] == len(made.items)
         assert collect_into(Results(db), made, batch, client).comparisons == 3 * len(asked)
     out = compare(capsys, "preferences", campaign)
-    assert re.search(rf"first by rypt +{2 * len(asked)} +66.7\n", out)
-    assert re.search(r"first by bleu +0 +0.0\n", out)
+    assert out.startswith("People prefer rypt to bleu, reference shown: +66.7 points (")
     assert re.search(rf"rypt \+2 +{len(asked)} +100.0\n", out)
-    assert re.search(r"bleu \+3 +0 +0.0\n", out)
-    assert out.startswith(
-        "People prefer rypt to bleu, reference shown: +66.7 points (95 % interval +66.7 to +66.7)"
-    )
-    assert re.search(r"\nbleu +BLEU: ", out)
     assert "the labels behind the picks are SIMULATED" in out
     assert f"compare|preferences|metrics:rypt,bleu|judgments:{3 * len(asked)}|seed:1|v:" in out
-    assert "RYPT|nodes:spans" in out
-    assert "bleu|nrefs:1|" in out
-
     found = json.loads(compare(capsys, "preferences", campaign, "--json", "--plot", tmp_path / "p.svg"))
     (preferences,) = found["preferences"]
     assert preferences["judgments"] == {"rypt": 2 * len(asked), "bleu": 0, "neither": len(asked)}
@@ -160,94 +133,44 @@ def test_people_are_asked_and_their_preferences_read_back(capsys, campaign, tmp_
 
 
 def test_held_out_systems(capsys, systems, tmp_path):
-    options = ["scores", systems, "--scores", systems / "scores.jsonl", "--splits", 5]
-    out = compare(
-        capsys,
-        *options,
-        "--metrics",
-        "rypt,bleu,chrf",
-        "--with-controls",
-        "--all",
-        "--plot",
-        tmp_path / "o.png",
-    )
-    few = compare(capsys, *options, "--metrics", "rypt,bleu,chrf")
-    assert [line.split()[:2] for line in few.splitlines()[4:5]] == [["rypt", "bleu"]]
-    assert few.splitlines()[5] == ""
-    assert out.splitlines()[0].startswith(
-        "No significant difference between the picks of rypt (people's labels)"
-    )
+    options = ["scores", systems, "--scores", systems / "scores.jsonl", "--splits", 3]
+    metrics = ["--metrics", "rypt,bleu,chrf"]
+    few = compare(capsys, *options, *metrics).splitlines()
+    assert (few[4].split()[:2], few[5]) == (["rypt", "bleu"], "")
+    picture = tmp_path / "o.png"
+    out = compare(capsys, *options, *metrics, "--with-controls", "--all", "--plot", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
     rows = [re.split(r"\s{2,}", line) for line in out.splitlines()[4:11]]
-    assert [row[0] for row in rows] == [
-        "rypt",
-        "rypt",
-        "bleu",
-        *["rypt, coverage"] * 2,
-        *["rypt, permuted"] * 2,
-    ]
+    controls = [*["rypt, coverage"] * 2, *["rypt, permuted"] * 2]
+    assert [row[0] for row in rows] == ["rypt", "rypt", "bleu", *controls]
     for row in rows:
         better, equal, worse, net = map(float, row[2:6])
         assert better + equal + worse == pytest.approx(100, abs=0.2)
         assert better - worse == pytest.approx(net, abs=0.2)
-    signature = "compare|hold-out:system|splits:5|judging:half|max_len:all|segments:20|rypt:half|ties:unknown|seed:1|v:"
-    assert signature in out
-    assert (tmp_path / "o.png").read_bytes().startswith(b"\x89PNG")
-    found = json.loads(
-        compare(capsys, *options, "--metrics", "rypt,bleu", "--json", "--max-len", 2, "--judging", 2)
-    )
+    assert "compare|hold-out:system|splits:3|judging:half|max_len:all|segments:20|rypt:half|" in out
+    json_options = ["--metrics", "rypt,bleu", "--json", "--max-len", 2, "--judging", 2]
+    one, again, other = (compare(capsys, *options, *json_options, "--seed", seed) for seed in (4, 4, 5))
+    assert one == again != other
+    found = json.loads(one)
     (outcome,) = found["outcomes"]
     assert outcome["low"] <= outcome["net"] <= outcome["high"]
-    assert 0 < outcome["p"] <= 1
     assert set(found["quality"]) == {"rypt", "bleu", "random", "best"}
     assert "judging:2|max_len:2" in found["signature"]
     assert r"\begin{tabular}" in compare(capsys, *options, "--latex")
-
-
-def test_held_out_raters(capsys, systems):
-    options = [
-        "scores",
-        systems,
-        "--scores",
-        systems / "scores.jsonl",
-        "--splits",
-        4,
-        "--hold-out",
-        "rater",
-        "--json",
-    ]
-    found = json.loads(compare(capsys, *options, "--metrics", "rypt,bleu"))
-    assert "hold-out:rater" in found["signature"]
-    assert found["quality"]["rypt"] == pytest.approx(
-        found["quality"]["best"]
-    )  # both raters see the same bad words
-    assert found["outcomes"][0]["losses"] == 0
-    assert found["notes"] == ["20 of 20 segments take part"]
-    assert (found["splits"], "judging:1|" in found["signature"]) == (2, True)
 
 
 def test_the_judging_raters_own_scores_are_a_ceiling(capsys, systems):
     options = ["scores", systems, "--scores", systems / "scores.jsonl", "--hold-out", "rater"]
     found = json.loads(compare(capsys, *options, "--json", "--metrics", "rypt,human,bleu"))
     pairs = [(outcome["metric"], outcome["baseline"]) for outcome in found["outcomes"]]
-    assert pairs == [
-        ("rypt", "human"),
-        ("rypt", "bleu"),
-        ("human", "bleu"),
-        ("human+0.001*chrf", "human"),
-        ("human+0.001*chrf", "bleu"),
-    ]
+    ceiling = [("human+0.001*chrf", "human"), ("human+0.001*chrf", "bleu")]
+    assert pairs == [("rypt", "human"), ("rypt", "bleu"), ("human", "bleu"), *ceiling]
     assert found["outcomes"][0]["equal"] == 1  # the two see the same bad words
+    assert found["quality"]["rypt"] == pytest.approx(found["quality"]["best"])
+    assert (found["notes"], found["splits"]) == (["20 of 20 segments take part"], 2)
     two = ["--json", "--no-ceiling", "--metrics", "rypt,bleu"]
     assert len(json.loads(compare(capsys, *options, *two))["outcomes"]) == 1
-    refused(
-        capsys,
-        1,
-        "the term human is the judging raters' own score",
-        "preferences",
-        systems,
-        "--metrics",
-        "human,bleu",
-    )
+    refused(capsys, 1, "human", "preferences", systems, "--metrics", "human,bleu")
     refused(capsys, 1, "the term human .* --hold-out rater", *options[:4], "--ceiling")
     refused(capsys, 1, "only 2 raters scored two of the candidates", *options, "--judging", 2)
 
@@ -265,80 +188,11 @@ def test_halves_of_documents(capsys, systems, tmp_path):
 def test_human_translations_in_a_campaign_of_ratings_are_never_picked(capsys, tmp_path, monkeypatch):
     align_in_order(monkeypatch)
     path = ratings_file(tmp_path / "mqm_small.tsv")
-    monkeypatch.chdir(tmp_path)
-    assert run(capsys, "import", path, "-C", "small", "--reference", "ref")[0] == 0
-    options = ["scores", "small", "--hold-out", "rater", "--metrics", "rypt,bleu", "--plot", "p.svg"]
-    out = compare(capsys, *options)
-    assert out.startswith(
-        "No significant difference between the picks of rypt (people's labels) and those of BLEU: +0.0 "
-    )
+    assert run(capsys, "import", path, "-C", tmp_path / "small", "--reference", "ref")[0] == 0
+    out = compare(capsys, "scores", tmp_path / "small", "--hold-out", "rater")
+    assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")  # a mixture, by default
     assert "judged_only:Human-A,ref" in out
     assert "2 of 2 segments take part" in out
-
-
-def test_an_export_of_appraise_is_enough(capsys, tmp_path, monkeypatch):
-    """Scores, marks and batches of an ESA campaign, of which one language pair is taken."""
-    align_in_order(monkeypatch)
-    sources = ["Das Haus brennt heute.", "Die Katze schläft jetzt."]
-    outputs = {
-        "refA": ["The house burns today.", "The cat sleeps now."],
-        "A": ["The house burn today.", "The cat sleeps now."],
-        "B": ["A house burns today.", "The cat sleep now."],
-        "C": ["The house is today.", "A cat sleeps now."],
-    }
-    items, rows = [], []
-    for system, texts in outputs.items():
-        for i, (source, text) in enumerate(zip(sources, texts, strict=True)):
-            document = f"doc#{system}"
-            items.append(
-                {
-                    "itemID": i,
-                    "itemType": "TGT",
-                    "documentID": document,
-                    "targetID": system,
-                    "sourceID": "src",
-                    "sourceText": source,
-                    "targetText": text,
-                }
-            )
-            marks = (
-                []
-                if system == "refA"
-                else [{"start_i": 4, "end_i": 8, "severity": "major", "error_type": None}]
-            )
-            score = 90 - 10 * len(marks) - i
-            rows.append(
-                ["w1", system, i, "TGT", "deu", "eng", score, document, "False", json.dumps(marks), 1.0, 9.0]
-            )
-    rows.append(["w1", "A", 0, "TGT", "deu", "fra", 5, "doc#A", "False", "[]", 1.0, 9.0])
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "batches.json").write_text(json.dumps([{"items": items, "task": {"batchNo": 1}}]))
-    with open("scores.csv", "w", newline="") as stream:
-        csv.writer(stream).writerows(rows)
-    options = ["scores.csv", "--batches", "batches.json", "--languages", "deu-eng", "--reference", "refA"]
-    code, out, err = run(capsys, "import", *options, "-C", "c")
-    assert code == 0, err
-    assert "from 8 of 8 ratings (1 rater, 4 systems)" in out
-    out = compare(capsys, "scores", "c", "--splits", 2)
-    assert out.splitlines()[6].split()[:2] == ["rypt:severity+0.2*chrf+2*system", "bleu"]
-    assert out.splitlines()[1].startswith("Labels alone (rypt:severity): ")
-    assert out.splitlines()[2].startswith("Against metrics that know the mean of each system, too: ")
-    assert "human score, higher is better" in out
-
-
-def test_the_same_seed_gives_the_same_numbers(capsys, systems):
-    options = [
-        "scores",
-        systems,
-        "--scores",
-        systems / "scores.jsonl",
-        "--splits",
-        3,
-        "--with-controls",
-        "--json",
-    ]
-    one, two, other = (compare(capsys, *options, "--seed", seed) for seed in (4, 4, 5))
-    assert one == two != other
 
 
 # refusals
@@ -348,20 +202,13 @@ def test_the_same_seed_gives_the_same_numbers(capsys, systems):
     ("options", "message"),
     [
         (["picks", "--metrics", "rypt,rypt"], "at least two different metrics"),
-        (
-            ["picks", "--metrics", "rypt,meteor"],
-            "unknown metric 'meteor', expected one of bleu, chrf, .* model, system",
-        ),
+        (["picks", "--metrics", "rypt,meteor"], "unknown metric 'meteor'"),
         (["picks", "--metrics", "rypt+system,bleu"], "candidates here have no systems"),
-        (["picks", "--metrics", "rypt,"], "expected a metric such as bleu"),
-        (["preferences", "--latex", "--json"], "--latex or --json, not both"),
-        (["preferences", "--plot", "x.txt"], r"expected a name ending in .svg, .png, .pdf"),
-        (["preferences", "--plot", "/nowhere/x.svg"], "its folder does not exist"),
+        (["picks", "--metrics", "rypt,"], "expected a metric"),
+        (["preferences", "--latex", "--json"], "not both"),
+        (["preferences", "--plot", "x.txt"], r"expected a name ending in .svg"),
         (["scores", "--scores", "nowhere.jsonl"], "nowhere.jsonl: No such file"),
-        (
-            ["scores", "--scores", "/dev/null"],
-            "nbest.en: expected one candidate per segment, found a second of 0",
-        ),
+        (["scores", "--scores", "/dev/null"], "nbest.en: expected one candidate per segment"),
     ],
 )
 def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
@@ -372,40 +219,27 @@ def test_what_cannot_be_compared(capsys, demo_campaign, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--hold-out", "candidate"], "holding out a single candidate is biased"),
-        (["--hold-out", "talk"], "expected to hold out a system or rater, found 'talk'"),
+        (["--hold-out", "candidate"], "biased"),
+        (["--hold-out", "talk"], "found 'talk'"),
         (["--judging", "5"], "expected 1 to 4 judging systems"),
-        (["--judged-only", "ref"], "no list and no judgment is of the system 'ref'"),
+        (["--judged-only", "ref"], "the system 'ref'"),
         (
-            [
-                "--judged-only",
-                "sys0",
-                "--judged-only",
-                "sys1",
-                "--judged-only",
-                "sys2",
-                "--judged-only",
-                "sys3",
-            ],
-            "expected at least 3 systems, one that judges and two to pick from, found 2",
+            [f for i in range(4) for f in ("--judged-only", f"sys{i}")],
+            "expected at least 3 systems, .* found 2",
         ),
         (["--metrics", "bleu,rypt", "--with-controls"], "put rypt first"),
-        (["--metrics", "rypt,model"], "the term model needs the decoder's score"),
+        (["--metrics", "rypt,model"], "the decoder's score"),
+        (["--scores", "nothing"], "nothing: No such file"),
+        (["--scores", "empty"], "empty: no score is of a system"),
+        (["--segments", "ids"], "ids:2: expected the id of a segment"),
+        (["--segments", "empty"], "no segment has human scores"),
     ],
 )
-def test_what_cannot_be_held_out(capsys, systems, options, message):
-    refused(capsys, 1, message, "scores", systems, "--splits", 2, *options)
-
-
-def test_files_that_cannot_be_read(capsys, systems, tmp_path):
+def test_what_cannot_be_held_out(capsys, systems, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").write_text("")
     (tmp_path / "ids").write_text("3\n\n")
-    refused(capsys, 1, "nothing: No such file", "scores", systems, "--scores", tmp_path / "nothing")
-    refused(capsys, 1, "empty: no score is of a system", "scores", systems, "--scores", tmp_path / "empty")
-    refused(
-        capsys, 1, "ids:2: expected the id of a segment", "scores", systems, "--segments", tmp_path / "ids"
-    )
-    refused(capsys, 1, "no segment has human scores", "scores", systems, "--segments", tmp_path / "empty")
+    refused(capsys, 1, message, "scores", systems, "--splits", 2, *options)
 
 
 def test_campaigns_without_judgments_or_references(capsys, tmp_path):

@@ -1,10 +1,12 @@
 """What people preferred: the paper's tables come out of the database, and only what counts is counted."""
 
+import re
+
 import numpy as np
 import pytest
 from answered import assignment, database
 
-from hits.compare.preferences import Preferences, read_preferences
+from hits.compare.preferences import Preferences, preference_line, preference_tables, read_preferences
 from hits.records import REJECTED
 from hits.results.answers import Results
 from rypt.tails import sign_test
@@ -85,15 +87,30 @@ def paper():
     return found
 
 
+def rows(table):
+    return [tuple(part.strip() for part in line.rsplit(None, 2)) for line in table.splitlines()[2:]]
+
+
 def test_the_papers_tables_1_and_2(paper):
     assert paper.judgments == (346, 270, 134)
     assert paper.aggregates == {3: 45, 2: 15, 1: 60, 0: 42, -1: 55, -2: 5, -3: 28}
-    net, low, high = paper.interval()
-    assert net == pytest.approx((346 - 270) / 750)
-    assert 0 < low < net < high
+    assert paper.interval()[0] == pytest.approx((346 - 270) / 750)
+    assert paper.interval()[1] > 0
     assert paper.p_judgments == sign_test(346, 270) < 0.01
     assert paper.p_segments == sign_test(120, 88) < 0.05
-    assert paper.stale == 0
+    one, two = map(rows, preference_tables([paper]).split("\n\n"))
+    assert [row[1:] for row in one] == [("346", "46.1"), ("270", "36.0"), ("134", "17.9"), ("750", "100.0")]
+    assert [row[0] for row in one] == ["first by rypt", "first by bleu", "neither", "total"]
+    assert [int(row[1]) for row in two] == [45, 15, 60, 42, 55, 5, 28, 120, 88, 250]
+    assert (two[3][0], two[7][0], two[7][2]) == ("±0", "rypt +any", "48.0")
+
+
+def test_beside_tables_for_latex_are_comments():
+    named = Preferences("rypt:table+0.2*chrf", "bleu", {"1": (1, 0, 1), "2": (0, 0, 1)}, 2, "shown", 1)
+    text = preference_tables([named], latex=True) + "\n" + preference_line(named, latex=True)
+    outside = re.sub(r"\\begin.*?\\end{tabular}", "", text, flags=re.DOTALL).splitlines()
+    assert all(not line or line.startswith("% ") for line in outside)
+    assert any("SIMULATED: 1 of 3 preferences" in line for line in outside)
 
 
 def test_judgments_about_earlier_picks_are_left_out(asked):

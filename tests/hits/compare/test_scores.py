@@ -76,21 +76,3 @@ def test_what_is_left_against_metrics_that_know_the_systems(campaign):
         assert f"{100 * outcome.net:+.1f} points" in part
         assert part.rstrip(".").endswith(f" against {outcome.baseline}")
         assert ("no difference shown" in part) == (outcome.low <= 0 <= outcome.high)
-
-
-def test_a_metric_of_ones_own_is_judged_by_scores(campaign, tmp_path, monkeypatch):
-    (tmp_path / "own_sizes.py").write_text(
-        "import numpy as np\n"
-        "class Good:\n"
-        "    maximize, scale, signature = True, 1.0, 'GOOD|v1'\n"
-        "    def __init__(self, resources, options): assert resources.campaign is None\n"
-        "    def stats(self, cs):\n"
-        "        rows = [(sum(w.startswith('good') for w in c.text.split()), len(c.text.split())) for c in cs]\n"
-        "        return np.array(rows, np.int64).reshape(-1, 2)\n"
-        "    def score(self, sums): return sums[:, 0] / np.maximum(1, sums[:, 1])\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    scores = HeldOutScores(campaign.folder / "scores.jsonl", splits=3)
-    report = compare_by_scores(campaign, scores, "own_sizes:Good,bleu+0.5*own_sizes:Good,rypt")
-    assert "GOOD|v1" in report.signatures
-    assert report.comparison.quality["own_sizes:Good"] == pytest.approx(report.comparison.quality["best"])

@@ -73,20 +73,15 @@ def test_rows_of_some_workers() -> None:
 
 def test_measures_one_comparison_after_the_other() -> None:
     rng = np.random.default_rng(2)
-    table = rng.dirichlet(np.ones(3), (3, 3))
-    triples = [
-        (int(a), int(b), int(rng.integers(3)))
-        for a, b in (rng.choice(3, 2, replace=False) for _ in range(50))
-    ]
-    counts = np.zeros((3, 3, 3))
+    table, counts = rng.dirichlet(np.ones(3), (3, 3)), np.zeros((3, 3, 3))
+    triples = [(*map(int, rng.choice(3, 2, replace=False)), int(rng.integers(3))) for _ in range(50)]
     for triple in triples:
         counts[triple] += 1
-    expected = 2 ** -(sum(log2(table[t]) for t in triples) / 50)
-    assert perplexity_of(counts, table) == pytest.approx(expected)
-    right = sum(1 for a, b, k in triples if table[a, b].argmax() == k) / 50
+    assert perplexity_of(counts, table) == pytest.approx(2 ** -np.mean([log2(table[t]) for t in triples]))
+    right = np.mean([table[a, b].argmax() == k for a, b, k in triples])
     assert accuracy_of(counts, table) == pytest.approx(right)
-    assert accuracy_of(counts, np.full((3, 3, 3), 1 / 3)) == pytest.approx(1 / 3)
-    assert perplexity_of(counts, np.full((3, 3, 3), 1 / 3)) == pytest.approx(3.0)
+    even = np.full((3, 3, 3), 1 / 3)
+    assert (accuracy_of(counts, even), perplexity_of(counts, even)) == pytest.approx((1 / 3, 3.0))
     table[triples[0]] = 0.0
     assert perplexity_of(counts, table) == inf
 

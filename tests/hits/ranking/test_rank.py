@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import hits.ranking.model
 from hits.cli.rank.group import rank as command
 from hits.ranking.confidence import Confidence
 from hits.ranking.data import Comparisons
-from hits.ranking.model import Fitted, check_fit, sign
+from hits.ranking.model import Fitted, sign
 from hits.ranking.rank import rank
 from hits.ranking.readers.files import ComparisonFiles
 from hits.ranking.side_by_side import rank_side_by_side
@@ -73,24 +72,21 @@ def test_a_table_is_written_by_the_ending_of_the_file(counts: Path, tmp_path: Pa
         table.write(tmp_path / "ranks.doc")
 
 
-@dataclass(frozen=True, slots=True)
 class FewestLosses:
     """A model of another package."""
 
-    name: str = "fewest-losses"
+    name = "fewest-losses"
+
+    def __init__(self, options: Options) -> None:
+        pass
 
     def fit(self, comparisons: Comparisons, rng: np.random.Generator) -> Fitted:
-        check_fit(comparisons)
         losses = comparisons.counts()[0].sum(axis=0)
         return Fitted(comparisons.systems, -losses.astype(np.float64), sign(self.name, comparisons))
 
 
-def make_fewest_losses(options: Options) -> FewestLosses:
-    return FewestLosses()
-
-
 def test_a_model_of_another_package(counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("fewest-losses", f"{__name__}:make_fewest_losses", "rypt.ranking_models")
+    entry = EntryPoint("fewest-losses", f"{__name__}:FewestLosses", "rypt.ranking_models")
     known = {"fewest-losses": [entry]}
     monkeypatch.setattr(hits.ranking.model, "entry_points", lambda group, name: known.get(name, []))
     table = rank(counts, "fewest-losses", confidence=Confidence(samples=20))

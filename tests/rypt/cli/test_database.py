@@ -139,10 +139,8 @@ def test_export_goes_to_stdout_and_to_files_and_comes_back(run: Run, one: Path, 
 def test_another_database_is_merged_or_refused(run: Run, one: Path, tmp_path: Path) -> None:
     database(tmp_path / "b.db", (Label.YES, "w"), (Label.NO, "w"), (Label.NO, "v"))
     conflict = "segment s 0-2 'the patient': worker w said YES and NO"
-    done = run("import", "j.db", "b.db", "j.db", "--json")
-    first, itself = json.loads(done.out)
+    (first,) = json.loads(run("import", "j.db", "b.db", "--json").out)
     assert (first["added"], first["already"], first["conflicts"]) == (2, 1, [conflict])
-    assert (itself["added"], itself["already"], len(content(one))) == (0, 3, 3)
     assert f"b.db: conflict: {conflict}\n" in run("import", "j.db", "b.db").err
     before = run("export", "j.db").out
     database(tmp_path / "text.db", (Label.NO, "v"), segment=Segment("s", "die Patientin"))
@@ -181,7 +179,6 @@ def test_the_folder_of_a_campaign_means_its_database(run: Run, one: Path, tmp_pa
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["import", "j.db", "x", "--case", "upper"],
         ["import", "j.db", "x", "--rename", "theirs"],
         ["export", "j.db", "--segments"],
         ["export", "j.db", "--batch", "b"],
@@ -225,23 +222,20 @@ def test_a_wrong_file_is_named_and_left_alone(run, one, tmp_path, make, message)
     assert (path.read_bytes() if path.is_file() else os.listdir(path)) == before
 
 
-@pytest.mark.parametrize("arguments", READING)
-def test_a_missing_or_empty_file_cannot_be_read(run, one, tmp_path, arguments):
-    assert failed(run(*arguments)) == "x.db: No such file or directory"
+def test_a_missing_or_empty_file_cannot_be_read(run, one, tmp_path):
+    assert failed(run("check", "x.db")) == "x.db: No such file or directory"
     (tmp_path / "x.db").touch()
-    assert failed(run(*arguments)).startswith("x.db: expected a judgment database")
+    for arguments in READING:
+        assert failed(run(*arguments)).startswith("x.db: expected a judgment database")
     assert (tmp_path / "x.db").stat().st_size == 0
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["old", "new"])
-def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path, there: bool) -> None:
+def test_files_imported_before_one_that_fails_stay(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "s", "text": "das Haus"}\n')
     (tmp_path / "good.csv").write_text(f"{HEADER}s,0,2,the house,YES,v\n")
     (tmp_path / "bad.csv").write_text(f"{HEADER}s,0,2,a house,maybe,v\n")
     assert "segment 's' is not in the database" in failed(run("import", "x.db", "good.csv"))
     assert not (tmp_path / "x.db").exists()  # an import that fails makes no database
-    if there:
-        assert run("import", "x.db", "s.jsonl").code == 0
     outcome = run("import", "x.db", "s.jsonl", "good.csv", "bad.csv")
     assert outcome.code == 1
     assert "good.csv: 1 judgment added" in outcome.out

@@ -122,8 +122,6 @@ def test_the_conclusion_says_whether_the_difference_is_significant():
     found = {"net": 0.1, "low": -0.05, "high": 0.24}
     assert conclusion(found).startswith("no significant difference between RYPT-tuned and BLEU-tuned")
     assert conclusion({**found, "low": 0.01}).startswith("RYPT-tuned is significantly better than BLEU-tuned")
-    worse = {"net": -0.1, "low": -0.2, "high": -0.01}
-    assert conclusion(worse).startswith("RYPT-tuned is significantly worse than BLEU-tuned")
     assert conclusion(None).startswith("no difference")
 
 
@@ -139,8 +137,6 @@ def test_a_second_run_does_nothing_again(done):
     )
     with pytest.raises(RyptError, match="begun here with labels 60"):
         Demo(folder, replace(TINY, labels=30), told.append).run()
-    with pytest.raises(RyptError, match="expected a new or empty folder for the demo"):
-        Demo(folder / "texts", TINY, told.append).run()
 
 
 def test_ended_in_the_middle_it_leaves_nothing_running_and_can_be_resumed(done, tmp_path):

@@ -142,35 +142,6 @@ def gaussian_data(truth: np.ndarray, segments: int, rng: np.random.Generator) ->
     return comparisons_of(records, [f"s{i}" for i in range(len(truth))])
 
 
-def test_gaussian_intervals_cover_the_truth_at_their_rate() -> None:
-    """Abilities from the prior, data from the model: the posterior's quantiles of the truth are uniform."""
-    rng = np.random.default_rng(6)
-    places, gaps = [], []
-    for _ in range(50):
-        truth = rng.standard_normal(5)
-        samples = IRTGaussian(iterations=700, burn_in=100).samples(gaussian_data(truth, 50, rng), rng)
-        places += (samples < truth).mean(axis=0).tolist()
-        gaps.append(float((samples[:, 0] - samples[:, 1] < truth[0] - truth[1]).mean()))
-    assert 0.84 < (np.abs(np.array(places) - 0.5) < 0.45).mean() < 0.96
-    assert kstest(gaps, "uniform").pvalue > 1e-3
-
-
-def test_categorical_recovers_outcomes_and_order() -> None:
-    rng = np.random.default_rng(4)
-    abilities = rng.dirichlet(np.full(8, 0.5), 4)
-    table = outcome_table(8, 1.0, 0)
-    records = []
-    for segment in range(3000):
-        a, b = rng.choice(4, 2, replace=False)
-        x, y = rng.choice(8, p=abilities[a]), rng.choice(8, p=abilities[b])
-        records.append((f"{segment}", f"s{a}", f"s{b}", int(rng.choice(3, p=table[x, y])) - 1, "w"))
-    found = IRTCategorical().fit(comparisons_of(records), np.random.default_rng(5))
-    expected = np.einsum("il,jm,lmk->ijk", abilities, abilities, table)
-    off = ~np.eye(4, dtype=bool)
-    assert found.outcomes[off] == pytest.approx(expected[off], abs=0.06)
-    assert found.order() == np.argsort(-(expected[:, :, 2] - expected[:, :, 0]).sum(axis=1)).tolist()
-
-
 @pytest.mark.parametrize(
     "model", [IRTGaussian(iterations=40, burn_in=10), IRTCategorical(iterations=40, burn_in=10)]
 )

@@ -1,8 +1,7 @@
 """The cheapest rankings against all permutations with exact arithmetic, and A* as the paper words it."""
 
-import heapq
 from fractions import Fraction
-from itertools import count, islice, permutations
+from itertools import islice, permutations
 from math import factorial, log, prod
 
 import numpy as np
@@ -14,7 +13,6 @@ from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
 from hits.ranking.models import search
 from hits.ranking.models.search import (
-    HEURISTICS,
     PairCosts,
     costs_mfas,
     costs_testimonial,
@@ -118,51 +116,6 @@ def test_equal_products_are_a_tie_and_near_ones_are_not() -> None:
     for last, expected in (((2, 1), 3), ((1000, 500), 3), ((1000, 501), 1)):
         wins = np.array([[0, 4, last[1]], [2, 0, 2], [last[0], 1, 0]])
         assert find_optimum(costs_winning_percentage(wins)).count == expected
-
-
-def by_the_paper(costs: PairCosts, heuristic: str) -> tuple[int, int]:
-    """Cost and nodes of A* with an open and a closed list as Cumings describes them."""
-    units = costs.units.tolist()
-    n = len(units)
-
-    def estimate(ranked: frozenset[int]) -> int:
-        if heuristic == "none":
-            return 0
-        left = [u for u in range(n) if heuristic == "least-possible" or u not in ranked]
-        remaining = sorted(units[u][v] for u in left for v in left if u != v)
-        y = n - len(ranked)
-        return sum(remaining[: y * (y - 1) // 2])
-
-    clock = count()
-    start: frozenset[int] = frozenset()
-    queue = [(estimate(start), next(clock), start, 0)]
-    waiting, visited, nodes = {start: 0}, {}, 0
-    while queue:
-        _, _, state, cost = heapq.heappop(queue)
-        if waiting.get(state) != cost:
-            continue
-        del waiting[state]
-        if len(state) == n:
-            return cost, nodes
-        nodes += 1
-        visited[state] = min(cost, visited.get(state, cost))
-        for u in set(range(n)) - state:
-            after = state | {u}
-            reached = cost + sum(units[u][v] for v in range(n) if v not in after)
-            if min(visited.get(after, reached + 1), waiting.get(after, reached + 1)) > reached:
-                waiting[after] = reached
-                heapq.heappush(queue, (reached + estimate(after), next(clock), after, reached))
-    raise AssertionError
-
-
-@pytest.mark.parametrize("heuristic", HEURISTICS)
-@pytest.mark.parametrize("name", COSTS)
-def test_nodes_are_those_of_the_paper(name: str, heuristic: str) -> None:
-    for seed in range(6):
-        costs = COSTS[name](random_wins(6, 6, seed))
-        explored = explore(costs, heuristic)
-        assert explored is not None
-        assert (explored.cost, explored.nodes) == by_the_paper(costs, heuristic)
 
 
 @given(COUNTS, COUNTS)

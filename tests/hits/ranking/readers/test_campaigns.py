@@ -16,16 +16,6 @@ from rypt.text import InputError
 Make = Callable[..., Path]
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    def write(*lines: str, name: str = "wave.csv") -> Path:
-        path = tmp_path / name
-        path.write_text("".join(text + "\n" for text in lines), encoding="utf-8")
-        return path
-
-    return write
-
-
 def parts(path: Path, **options: Any) -> list[tuple[str, SegmentScores]]:
     found = []
     for part in ComparisonFiles((path,), **options).parts():

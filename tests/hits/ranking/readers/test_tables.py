@@ -30,16 +30,6 @@ def row(
     return f"{languages},{segment},-1,{segment},{judge},{cells},{','.join(ranks.split())}"
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    def write(*lines: str, name: str = "data.csv") -> Path:
-        path = tmp_path / name
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        return path
-
-    return write
-
-
 def compared(path: Path) -> Comparisons:
     return ComparisonFiles((path,)).read()
 

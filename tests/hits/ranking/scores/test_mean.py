@@ -8,7 +8,7 @@ from scipy import stats
 
 from hits.ranking.confidence import Confidence
 from hits.ranking.scores.data import ScoreRecord, scores_of
-from hits.ranking.scores.mean import clusters_by_tests, ranges_by_tests, rank_by_mean, resampled_means
+from hits.ranking.scores.mean import clusters_by_tests, rank_by_mean, resampled_means
 from hits.ranking.table import significant_wins
 from rypt.text import RyptError
 
@@ -38,14 +38,6 @@ def test_means_ranges_clusters(method: str, higher: bool) -> None:
     assert {system.system: system.score for system in group.systems} == pytest.approx(means)
     assert f"|ranges:{'samples' if method == 'bootstrap' else method}-" in group.signature
     assert ("|better:lower|" in group.signature) != higher
-
-
-def test_ranges_count_significant_wins_and_losses() -> None:
-    means = np.array([3.0, 2.0, 1.0])
-    tests = np.array([[1, 0.2, 0.01], [0.2, 1, 0.2], [0.01, 0.2, 1]])
-    ranges = ranges_by_tests(means, tests, 0.05)
-    assert list(zip(ranges.low, ranges.high, strict=True)) == [(1, 2), (1, 3), (2, 3)]
-    assert ranges.clusters().tolist() == [1, 1, 1]  # the middle one holds both together
 
 
 def test_a_cluster_ends_only_where_all_above_differ_from_all_below() -> None:

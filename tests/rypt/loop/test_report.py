@@ -1,10 +1,38 @@
-"""Which iteration is best."""
+"""The journal of a loop, and which iteration is best."""
 
 import pytest
 
-from rypt.loop.report import best_iteration
+from rypt.loop.report import Entry, Journal, best_iteration
 from rypt.scoring.report import ScoreReport, SegmentScore
 from rypt.scoring.scorer import Coverage
+from rypt.text import InputError
+
+FIRST, SECOND = Entry(1, "decode", 10, {"new": 3}), Entry(1, "make", 11, {"cost": "0.50"})
+
+
+@pytest.mark.parametrize("size", [1, -1])
+def test_what_a_crash_left_of_a_line_is_cut_off(tmp_path, size):
+    path = tmp_path / "loop.jsonl"
+    journal = Journal(path)
+    with journal.opened():
+        journal.add(FIRST)
+        whole = path.read_bytes()
+        journal.add(SECOND)
+    path.write_bytes(whole + path.read_bytes()[len(whole) :][:size])
+    again = Journal(path)
+    assert again.entries == [FIRST]
+    with again.opened():
+        assert again.entries == [FIRST]
+        again.add(SECOND)
+    assert Journal(path).entries == [FIRST, SECOND]
+    assert Journal(path).results("make") == {1: {"cost": "0.50"}}
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"iteration": "1", "step": "make", "time": 1, "result": {}}'])
+def test_what_is_no_step_is_refused(tmp_path, line):
+    (tmp_path / "loop.jsonl").write_text(f"{line}\n")
+    with pytest.raises(InputError, match=r"loop\.jsonl:1: expected a step"):
+        Journal(tmp_path / "loop.jsonl")
 
 
 def report(*scores: float) -> ScoreReport:
