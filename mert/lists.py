@@ -21,7 +21,7 @@ from rypt.arrays import Floats, Ids, Ints
 from rypt.metrics.metric import Metric, counted, references_of
 from rypt.records import Candidate
 from rypt.text import FormatError, InputError, PathLike, RyptError, Watch, tokenize, unwatched
-from rypt.texts.features import FeatureField, read_features
+from rypt.texts.formats import FeatureField, read_features
 from rypt.texts.nbest import read_list
 from rypt.texts.tokenizer import is_raw
 

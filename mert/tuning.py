@@ -25,8 +25,8 @@ from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.metric import Metric, Resources, columns_of, parts_of, read_metric
 from rypt.text import PathLike, RyptError, Watch
+from rypt.texts.lists import References, read_references
 from rypt.texts.nbest import read_list
-from rypt.texts.references import References, read_references
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 

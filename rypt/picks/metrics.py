@@ -29,8 +29,7 @@ from rypt.metrics.metric import Resources, check_metric_name, make_metric, singl
 from rypt.records import Candidate
 from rypt.scoring.scorer import Pick, Scorer, best_picks
 from rypt.text import RyptError
-from rypt.texts.lists import lists_without
-from rypt.texts.references import References
+from rypt.texts.lists import References, lists_without
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
 
@@ -151,7 +150,7 @@ def term_scores(
         "them in rypt.toml ([files] references)",
         campaign_from="the campaign's folder, which it does not get where judgments are held out",
         sources=lambda: {segment.id: segment.text for segment in campaign.segments},
-        lists=lambda: ((c.segment, c.text) for _, listed in campaign.lists() for c in listed),
+        lists=lambda: ((c.segment, c.text) for _, listed in campaign.lists for c in listed),
     )
     options = {"tokenize": "13a", **term.options} if term.name == "bleu" else term.options
     metric = make_metric(Term(term.weight, term.name, options), resources)
@@ -172,7 +171,7 @@ class Chooser:
         self.candidates = campaign.candidates
         if judged_only:
             with campaign.database() as db:
-                lists = lists_without(campaign.lists(), judged_only, set(db.origins()))
+                lists = lists_without(campaign.lists, judged_only, set(db.origins()))
             pickable = {(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates}
             self.candidates = [c for c in self.candidates if (c.segment, c.text, c.alignment) in pickable]
         self.signatures: dict[str, str] = {}

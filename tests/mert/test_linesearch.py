@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mert.linesearch import Step, best_interval, changes_along, line_search
 from mert.problem import winners
 from rypt.metrics.bleu import Bleu
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 
 def ratio(sums):
