@@ -7,7 +7,7 @@
     hits.worker_reports("campaign")                         # each worker's quality
     hits.rank("wmt13.csv.gz", model="trueskill")            # which system is better, and how sure that is
 
-The rooms: `hits.batch` (what people are asked and see), `hits.market` (the client), `hits.server` (the market),
+Subpackages: `hits.batch` (what people are asked and see), `hits.market` (the client), `hits.server` (the market),
 `hits.results`, `hits.compare`, `hits.ranking`, `hits.simulate`, `hits.cli`.
 """
 

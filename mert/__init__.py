@@ -21,10 +21,10 @@ Three candidates with two features; under the weights 1 and 1 the second one win
     >>> mert.tune([nbest], metric="chrf", references=[folder / "ref"], weights=folder / "tuned").start_score
     100.0
 
-The path of the data: `mert.tuning` has the verbs, `mert.lists` reads n-best lists, `mert.problem` holds what is tuned,
-`mert.search` climbs by the exact line searches of `mert.linesearch` (Och 2003), `mert.unseen` estimates weights for
-other segments. `mert.loop` is the loop around a decoder, `mert.campaign` the decoding of a campaign; `mert.moses` and
-`mert.zmert` take the place of Moses' programs and of Z-MERT.
+The main modules: `mert.tuning` has the public functions, `mert.lists` reads n-best lists, `mert.problem` holds what
+is tuned, `mert.search` climbs by the exact line searches of `mert.linesearch` (Och 2003), `mert.unseen` estimates
+weights for other segments. `mert.loop` is the loop around a decoder, `mert.campaign` the decoding of a campaign;
+`mert.moses` and `mert.zmert` take the place of Moses' programs and of Z-MERT.
 """
 
 from typing import TYPE_CHECKING

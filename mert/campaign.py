@@ -148,7 +148,7 @@ def _counted(campaign: Campaign, number: int, name: str, already: bool) -> Decod
     """What the list brought to the campaign; a candidate is a text with its alignment."""
     known: set[tuple[str, str, str | None]] = set()
     size = new = 0
-    for listed, candidates in campaign.lists():
+    for listed, candidates in campaign.lists:
         keys = {(c.segment, c.text, c.alignment) for c in candidates}
         if listed == name:
             size, new = len(keys), len(keys - known)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 AT_LEAST_0, AT_LEAST_1 = click.IntRange(min=0), click.IntRange(min=1)
 SECTIONS = {
-    "What": ("metric", "algorithm", "aim"),
-    "From where": ("references", "source", "campaign", "weights", "allow_missing"),
+    "Goal": ("metric", "algorithm", "aim"),
+    "Input": ("references", "source", "campaign", "weights", "allow_missing"),
     "Limits": ("only", "fix", "bound", "ranges", "norm"),
     "Search": ("restarts", "replicates", "seed", "threads", "dask"),
     "Decoder": ("decoder", "replay", "zmert", "folder", "max_iterations", "patience"),
@@ -73,8 +73,10 @@ class _Sections(click.Command):
     type=click.Choice(["unseen", "list"]),
     default="unseen",
     show_default=True,
-    help="Find the weights that should do best on segments that are not in the lists, a mean of several "
-    "estimates, or the optimum of the lists themselves.",
+    help=(
+        "unseen: weights for segments that are not in the lists, a mean of several estimates; list: the "
+        "optimum of the lists."
+    ),
 )
 @click.option(
     "--references",
@@ -84,7 +86,7 @@ class _Sections(click.Command):
     "repeated [the campaign's].",
 )
 @click.option(
-    "--source", type=click.Path(), help="Source segments, for metrics that look at them [the campaign's]."
+    "--source", type=click.Path(), help="Source segments, for metrics that need them [the campaign's]."
 )
 @click.option(
     "--campaign", type=click.Path(file_okay=False), help="Campaign with the judgments, for the metric rypt."
@@ -100,7 +102,7 @@ class _Sections(click.Command):
     help="Tune on LISTS that have no candidates for some segments of the references.",
 )
 @click.option(
-    "--tune", "only", multiple=True, metavar="FEATURE", help="Tune only these features; hold the others."
+    "--tune", "only", multiple=True, metavar="FEATURE", help="Tune only this feature; may be repeated."
 )
 @click.option("--fix", multiple=True, metavar="FEATURE", help="Hold the weight of a feature.")
 @click.option(
@@ -144,15 +146,17 @@ class _Sections(click.Command):
 @click.option(
     "--decoder",
     metavar="COMMAND",
-    help="Decode and tune in turn: a shell command with {weights} and {nbest} in it, or "
-    "package.module:function.",
+    help=(
+        "Decoder to tune in a loop: a shell command with {weights} and {nbest} in it, or "
+        "package.module:function."
+    ),
 )
 @click.option(
     "--replay",
     multiple=True,
     type=click.Path(),
     metavar="LIST",
-    help="Tune in turn on the lists of an earlier run, one in each iteration.",
+    help="Tune on the lists of an earlier run, one more in each iteration.",
 )
 @click.option(
     "--zmert",
@@ -165,7 +169,7 @@ class _Sections(click.Command):
     type=click.Path(file_okay=False),
     default="rypt-tune",
     show_default=True,
-    help="Folder in which a run with a decoder is kept, and from which it is resumed.",
+    help="Folder that keeps a run with a decoder, so that it can be resumed.",
 )
 @click.option(
     "--max-iterations", type=AT_LEAST_1, default=25, show_default=True, help="Maximum number of iterations."
@@ -175,7 +179,7 @@ class _Sections(click.Command):
     type=AT_LEAST_1,
     default=3,
     show_default=True,
-    help="Stop after this number of iterations in which decoding got no significantly better.",
+    help="Stop after this number of iterations without a significant improvement of the decoder's output.",
 )
 @click.option(
     "-o",
@@ -193,7 +197,7 @@ class _Sections(click.Command):
 def tune(
     lists: tuple[str, ...], output: str | None, plot: str | None, as_json: bool, quiet: bool, **given: Any
 ) -> None:
-    """Find weights under which the best candidates of n-best LISTS win, or run a decoder in a loop.
+    """Find weights that rank the best candidates of n-best LISTS first, or tune a decoder in a loop.
 
     Uses Och's exact line search, from the given weights and from random ones. The result depends on the random seed,
     not on the number of threads. With --decoder the lists of all iterations are merged; an interrupted run is resumed.

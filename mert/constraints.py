@@ -58,12 +58,12 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """Which weights are tuned and how far they may go; in ``TM0`` all weights TM0_0, TM0_1 … are meant.
+    """Which weights are tuned and within which bounds; ``TM0`` means all weights TM0_0, TM0_1 …
 
-    Only the weights in ``only`` move (all if it is empty), less those that are ``fixed``. ``bounds`` are hard: no line
-    search leaves them. Random starts are drawn from ``ranges``. The weights of a group in ``tied`` move together and
-    keep their proportions. ``normalization`` None scales to an L1 norm of 1 where that is harmless: nothing held, no
-    bound but 0.
+    Only the weights in ``only`` are tuned (all if it is empty), except those in ``fixed``. ``bounds`` are hard: no
+    line search leaves them. Random starts are drawn from ``ranges``. The weights of a group in ``tied`` move together
+    and keep their proportions. ``normalization`` None scales to an L1 norm of 1, unless a weight is held or has a
+    bound other than 0.
 
     >>> Constraints(fixed=("TM0",)).on(["LM0", "TM0_0", "TM0_1"]).fixed
     ('TM0_0', 'TM0_1')
@@ -77,7 +77,7 @@ class Constraints:
     normalization: Normalization | None = None
 
     def on(self, names: Sequence[str], file: "Constraints | None" = None) -> "Constraints":
-        """The constraints on these features, labels replaced, on top of those in a file of weights."""
+        """The constraints with labels replaced by these features, added to those of a file of weights."""
         file = file or Constraints()
         return Constraints(
             _members(self.only, names) or file.only,
@@ -108,7 +108,7 @@ class Constraints:
         return "".join(f"|{option}:{','.join(names)}" for option, names in every.items() if names)
 
     def check(self, names: Sequence[str], start: Floats) -> None:
-        """Refuse names that are not there, empty bounds, bounds that exclude the start, weights in two groups."""
+        """Refuse unknown names, empty bounds, bounds that exclude the start, weights in two groups."""
         grouped = [name for group in self.tied for name in group]
         mentioned = {*self.fixed, *self.only, *self.bounds, *self.ranges, *grouped}
         if self.normalization and self.normalization.kind == "weight" and self.normalization.name:

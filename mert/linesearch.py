@@ -114,12 +114,22 @@ def envelopes(
     return first, where[:n].copy(), before[:n].copy(), after[:n].copy()
 
 
+@compiled
+def differences(stats: Ints, before: Ints, after: Ints) -> Ints:
+    """What the statistics gain where one candidate gives way to another, (changes, columns)."""
+    deltas = np.empty((len(before), stats.shape[1]), np.int64)
+    for i in range(len(before)):
+        for column in range(stats.shape[1]):
+            deltas[i, column] = stats[after[i], column] - stats[before[i], column]
+    return deltas
+
+
 def changes_along(
     offsets: Ints, slopes: Floats, heights: Floats, stats: Ints, low: float = -np.inf, high: float = np.inf
 ) -> Changes:
     """The changes of winners along a line, and of their statistics, (candidates, columns)."""
     first, where, before, after = envelopes(offsets, slopes, heights, low, high)
-    return Changes(stats[first].sum(axis=0), where, stats[after] - stats[before])
+    return Changes(stats[first].sum(axis=0), where, differences(stats, before, after))
 
 
 @compiled
@@ -135,36 +145,45 @@ def running_sums(first: Ints, deltas: Ints, order: Ints) -> Ints:
 
 def interval_sums(parts: Sequence[Changes]) -> tuple[Floats, Ints]:
     """The places where winners of any segment change, in order, and the summed statistics of the intervals between."""
-    first = np.sum([part.first for part in parts], axis=0)
-    where = np.concatenate([part.where for part in parts])
-    order = np.argsort(where)
-    return where[order], running_sums(first, np.concatenate([part.deltas for part in parts]), order)
+    first, where, deltas = parts[0]
+    if len(parts) > 1:
+        first = np.sum([part.first for part in parts], axis=0)
+        where = np.concatenate([part.where for part in parts])
+        deltas = np.concatenate([part.deltas for part in parts])
+    order = where.argsort()
+    return where[order], running_sums(first, deltas, order)
 
 
-def best_interval(points: Floats, scores: Floats, low: float, high: float) -> Step:
-    """The middle of the best interval inside [low, high]; of equal ones of the one around 0, else of the widest.
+@compiled
+def best_interval(points: Floats, scores: Floats, low: float, high: float) -> tuple[float, float]:
+    """The middle of the best interval inside [low, high], and its score.
 
-    An interval without an end is entered by as much as the distance between the outermost points, at least 1.
+    Of equal ones that around 0 is taken, which is no step at all, else the widest. An interval without an end is entered
+    by as much as the distance between the outermost points, at least 1.
     """
-    left, right = np.maximum(np.append(-np.inf, points), low), np.minimum(np.append(points, np.inf), high)
-    inside = left < right
-    if not inside.any():
-        return Step(0.0, -np.inf)
-    best = np.flatnonzero(inside & (scores == scores[inside].max()))
-    score = float(scores[best[0]])
-    if ((left[best] < 0) & (right[best] > 0)).any():
-        return Step(0.0, score)
-    widest = best[np.argmax(right[best] - left[best])]
-    start, stop = float(left[widest]), float(right[widest])
-    span = max(1.0, float(points[-1] - points[0])) if len(points) else 1.0
-    if start == -np.inf:
-        return Step(stop - span, score)
-    if stop == np.inf:
-        return Step(start + span, score)
-    return Step(start + (stop - start) / 2, score)
+    span = max(1.0, points[-1] - points[0]) if len(points) else 1.0
+    best, widest, length = -np.inf, 0.0, 0.0
+    for i in range(len(scores)):
+        left = max(points[i - 1], low) if i > 0 else low
+        right = min(points[i], high) if i < len(points) else high
+        if not left < right or scores[i] < best:
+            continue
+        width = np.inf if left < 0.0 < right else right - left
+        if scores[i] == best and width <= widest and not left < 0.0 < right:
+            continue
+        best, widest = scores[i], width
+        if left < 0.0 < right:
+            length = 0.0
+        elif left == -np.inf:
+            length = right - span
+        elif right == np.inf:
+            length = left + span
+        else:
+            length = left + (right - left) / 2.0
+    return length, best
 
 
 def line_search(parts: Sequence[Changes], score: Score, low: float = -np.inf, high: float = np.inf) -> Step:
     """The best step along a line whose changes of winners in [low, high] are known; a higher score is better."""
     points, sums = interval_sums(parts)
-    return best_interval(points, score(sums), low, high)
+    return Step(*best_interval(points, score(sums), low, high))

@@ -120,12 +120,12 @@ class TuningFolder:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """When a loop stops, besides when no candidate is new, and which weights it returns.
+    """When a loop stops, apart from when no candidate is new, and which weights it returns.
 
-    It stops after ``max_iterations``, or when for ``patience`` iterations what was decoded was not significantly better
-    than before. With ``still`` = (movement, iterations, earliest), as in Z-MERT, it also stops when no weight moves,
-    or none by more than the movement in this number of iterations, from the earliest iteration on. It returns the
-    weights whose own decoding scored ``best``, or the ``last`` ones.
+    It stops after ``max_iterations``, or after ``patience`` iterations without a significant improvement of the
+    decoder's output. With ``still`` = (movement, iterations, earliest), as in Z-MERT, it also stops when no weight
+    moves, or none by more than the movement in this number of iterations, from the earliest iteration on. It returns
+    the weights whose own decoding scored ``best``, or the ``last`` ones.
     """
 
     max_iterations: int = 25
@@ -141,7 +141,7 @@ class Stopping:
             raise RyptError(f"keep must be one of {', '.join(KEEP)}, got {self.keep!r}")
 
     def reason(self, done: "Sequence[Iteration]") -> str | None:
-        """Why to stop after these iterations; None where there is no reason."""
+        """Why to stop after these iterations; None to continue."""
         if done[-1].new == 0:
             return "no candidate is new"
         if self.still:
@@ -220,8 +220,9 @@ class Iteration:
 class TuningProgress:
     """Functions that are called while weights are tuned; by default nothing is shown.
 
-    ``read`` passes on the lines of lists, ``climb`` the results of the starts, of which it gets the number; ``note`` is
-    called with remarks on the lists, ``iteration`` after each iteration of a loop, with the maximum number of them.
+    ``read`` passes on the lines of lists, ``climb`` the results of the starts, whose number it gets; ``note`` is
+    called with remarks on the lists, ``iteration`` after each iteration of a loop with the maximum number of
+    iterations.
     """
 
     read: Watch = unwatched
@@ -232,9 +233,9 @@ class TuningProgress:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DecoderTuning:
-    """A finished tuning loop: its iterations, the weights it came to, and why it stopped.
+    """A finished tuning loop: its iterations, its weights, and why it stopped.
 
-    ``score`` and ``start_score`` are those of what the decoder chose with ``weights`` and with the first ones.
+    ``score`` and ``start_score`` are those of the decoder's output with ``weights`` and with the initial weights.
     ``start`` is the file that the loop started from, in whose form the weights are written.
     """
 

@@ -108,11 +108,15 @@ def weighted_sum(features: Floats, weights: Floats) -> Floats:
     return total
 
 
+@compiled
 def winners(offsets: Ints, scores: Floats) -> Ints:
     """The candidate of each segment with the highest score; the first of equals."""
-    starts = offsets[:-1]
-    top = np.flatnonzero(scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(offsets)))
-    return np.asarray(top[np.searchsorted(top, starts)])
+    rows = offsets[:-1].copy()
+    for segment in range(len(rows)):
+        for candidate in range(offsets[segment] + 1, offsets[segment + 1]):
+            if scores[candidate] > scores[rows[segment]]:
+                rows[segment] = candidate
+    return rows
 
 
 def rate(metric: Metric, sums: Ints) -> Floats:

@@ -58,10 +58,10 @@ class SearchSettings:
     """How weights are searched for.
 
     ``algorithm`` is ``mert`` (line searches from the given weights and ``restarts`` random ones), ``pro`` or ``mira``.
-    ``aim`` says what weights ``mert`` is to find: those that should do best on ``unseen`` segments, a mean of several
-    estimates, or the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 80; 5 for each weight that
-    may move where there are more than 16. ``replicates`` repeats the search with the random seeds ``seed``,
-    ``seed + 1``, …, and returns the best weights. The number of threads changes nothing but the time.
+    ``aim`` says which weights ``mert`` looks for: weights for ``unseen`` segments, a mean of several estimates, or
+    the optimum of the ``list`` itself. ``restarts`` None is 20 or, for a list, 80; 5 for each weight that may move
+    where there are more than 16. ``replicates`` repeats the search with the random seeds ``seed``, ``seed + 1``, …,
+    and returns the best weights. The number of threads affects only the time.
 
     >>> str(SearchSettings(restarts=3, replicates=2))
     'mert|aim:unseen|restarts:3|seed:1|replicates:2'
@@ -86,7 +86,7 @@ class SearchSettings:
 
     @property
     def climbs(self) -> int:
-        """The number of random restarts, or where it depends on the number of weights the least."""
+        """The number of random restarts, or its minimum if it depends on the number of weights."""
         return AIMS[self.aim] if self.restarts is None else self.restarts
 
     def settled(self, weights: int) -> "SearchSettings":

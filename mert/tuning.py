@@ -25,8 +25,8 @@ from mert.weights import WeightsFile, default_weights, read_weights
 from rypt.campaign.folder import Campaign, read_source
 from rypt.metrics.metric import Metric, Resources, columns_of, parts_of, read_metric
 from rypt.text import PathLike, RyptError, Watch
+from rypt.texts.lists import References, read_references
 from rypt.texts.nbest import read_list
-from rypt.texts.references import References, read_references
 
 Weights = PathLike | Mapping[str, float] | WeightsFile
 
@@ -113,12 +113,12 @@ def tune(
     cluster: Cluster | None = None,
     progress: TuningProgress | None = None,
 ) -> TuningResult:
-    """Find weights under which the best candidates of n-best lists win.
+    """Find weights that rank the best candidates of n-best lists first.
 
     Without ``lists`` those of the ``campaign`` are tuned on, with its references, from its current weights and with
     ``rypt`` as the metric; with ``lists`` a campaign only has the judgments for the metric ``rypt``. The metric is
     otherwise ``bleu``: a name, a weighted sum such as ``"0.7*bleu+0.3*rypt"``, or a metric object. ``source`` is the
-    file of the source segments, for metrics that look at it [the campaign's]. ``weights`` is where the search starts: a
+    file of the source segments, for metrics that need it [the campaign's]. ``weights`` is where the search starts: a
     file, names with numbers, or nothing for 1 each. The random seed is in ``search``. Lists without candidates for some
     segments of the references are refused unless ``allow_missing`` is true.
 

@@ -14,7 +14,7 @@ import numpy as np
 from mert.constraints import UNBOUNDED, Constraints, Normalization
 from rypt.arrays import Floats
 from rypt.text import FormatError, InputError, PathLike, open_output, read_bytes
-from rypt.texts.features import finite
+from rypt.texts.formats import finite
 
 UNLABELLED = re.compile(r"F(_\d+)?")
 NORMALIZATIONS = {"absval": "weight", "maxabsval": "max", "minabsval": "min"}

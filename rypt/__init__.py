@@ -9,7 +9,7 @@
     rypt.queries(campaign)                       # what to ask people; .write("ask.csv", form="csv")
     rypt.score(campaign)                         # the score, its coverage, and the scores of segments
 
-The rooms: `rypt.texts` (files), `rypt.database` (judgments), `rypt.scoring` (from labels to scores), `rypt.metrics` (how
+Subpackages: `rypt.texts` (files), `rypt.database` (judgments), `rypt.scoring` (from labels to scores), `rypt.metrics` (how
 metrics are named and made), `rypt.campaign`, `rypt.ratings`, `rypt.analysis`, `rypt.picks`; above
 everything, also above `mert` and `hits`: `rypt.loop`, `rypt.demo`, `rypt.cli`.
 """

@@ -24,7 +24,6 @@ HOLD_OUT = ("worker", "origin")
 SELECTIONS = ("frontier", "value", "all")
 QUERY_FORMS = ("jsonl", "csv")
 PICKS = ("first", "best")
-SEGMENTERS = ("auto", "icu", "none")  # what finds words where no space is between them
 TOKENS = ("auto", "make", "keep")  # whether texts are cut into tokens
 CASES = ("lower", "keep")
 MOST_DOLLARS = 10**9

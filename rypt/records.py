@@ -20,7 +20,7 @@ class Label(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> "Label":
-        """Read a label as people and old files write it; BLANK, an answer left out, is NOT_SURE, as in the paper.
+        """Read a label as people and old files write it; BLANK, an omitted answer, is NOT_SURE, as in the paper.
 
         >>> Label.parse("not sure"), Label.parse("yes"), Label.parse("n")
         (<Label.NOT_SURE: 'NOT_SURE'>, <Label.YES: 'YES'>, <Label.NO: 'NO'>)
@@ -97,7 +97,7 @@ class Candidate:
     """One translation of a segment.
 
     ``alignment`` holds Pharaoh links ``source-candidate``; in a list, it may also be of another form, or missing (None).
-    ``columns`` are numbers beside the features, which are never tuned: the scores of other metrics, say.
+    ``columns`` are numbers beside the features, which are never tuned, such as scores of other metrics.
     """
 
     segment: str
@@ -118,7 +118,7 @@ class Judgment(NamedTuple):
 
     ``origin`` says where it was given (a hit, a system, a file): the same worker may judge the same phrase in
     two places. ``source`` is ``hit``, ``import`` or ``simulation``; ``time`` counts seconds since 1970. ``severity``
-    says how bad a NO is, as a penalty (1 for a minor, 5 for a major error), None where nobody said it.
+    says how bad a NO is, as a penalty (1 for a minor, 5 for a major error), or is None.
     """
 
     segment: str

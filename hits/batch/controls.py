@@ -31,7 +31,7 @@ from rypt.text import (
     tokenize,
     unwatched,
 )
-from rypt.texts.alignment import Links, check_links, parse_links
+from rypt.texts.alignment import Links, checked_links
 from rypt.texts.phrases import linked_positions, normalize, phrase_key
 
 TRIES = 50
@@ -180,8 +180,7 @@ def read_reference_links(path: PathLike, campaign: Campaign) -> list[Links]:
     all_links = []
     for (number, line), segment, text in zip(lines, campaign.segments, campaign.references[0], strict=True):
         try:
-            links = parse_links(line)
-            check_links(links, len(segment.tokens), len(tokenize(text)))
+            links = checked_links(line, len(segment.tokens), len(tokenize(text)))
         except FormatError as error:
             raise InputError(path, number, str(error).replace("candidate", "reference")) from None
         all_links.append(links)

@@ -22,7 +22,7 @@ from hits.records import MAX_RANKED, Batch, BatchSettings, Choice, ControlKind, 
 from rypt.records import Segment
 from rypt.text import InputError, PathLike, RyptError, plural, read_lines, tokenize
 from rypt.texts.formats import original_texts, reader_of
-from rypt.texts.nbest import not_in_source, read_list
+from rypt.texts.nbest import read_list_of
 
 Outputs = Mapping[str, Mapping[str, str]]  # system → segment → candidate
 Match = tuple[str, str, str]  # segment and two systems
@@ -257,9 +257,7 @@ def _first_of_list(
     """The first candidate of each segment, before it was cut into tokens where the list keeps that."""
     firsts: dict[str, str | None] = {segment.id: None for segment in segments}
     originals = {(segment, candidate): text for segment, candidate, text in original_texts(lines)}
-    for number, raw in read_list(path, list(firsts), lines=lines):
-        if raw.segment not in firsts:
-            raise InputError(path, number, not_in_source(raw.segment, len(firsts)))
+    for _, raw in read_list_of(path, list(firsts), lines=lines):
         if firsts[raw.segment] is None:
             firsts[raw.segment] = originals.get((raw.segment, raw.text), raw.text)
     texts = {name: text for name, text in firsts.items() if text is not None}

@@ -121,8 +121,8 @@ def make(
 ) -> None:
     """Make a batch from a CAMPAIGN and print its price: batch.csv, template.html, batch.toml.
 
-    A label batch asks about the phrases of the frontier that have no label yet. A comparison shows two systems'
-    candidates, a ranking five. When the answers to picks are collected, `rypt compare preferences` has the result.
+    A label batch asks about the phrases of the frontier that have no label yet. A comparison shows the candidates
+    of two systems, a ranking those of up to five. `rypt compare preferences` shows the result of a batch of picks.
     The price includes the fees of the market in rypt.toml. The options of this command are recorded in batch.toml.
     """
     from hits.batch.make import make_batch
@@ -166,7 +166,7 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
 @click.option(
     "--reference-alignment",
     type=click.Path(dir_okay=False),
-    help="Word alignment of source and reference [made by the aligner that is installed].",
+    help="Word alignment of source and reference [made by the built-in aligner].",
 )
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of questions."
@@ -174,12 +174,12 @@ def _outputs(systems: Sequence[str]) -> dict[str, str]:
 @SEED
 @QUIET
 def controls(campaign: str, reference_alignment: str | None, limit: int, seed: int, quiet: bool) -> None:
-    """Verify controls for a CAMPAIGN that has no labels yet: one key for each.
+    """Verify controls for a CAMPAIGN that has no labels yet, with one key for each.
 
-    Shows a part of the source and the part of the reference that a program aligned with it. y: it is a good
-    translation, and becomes a control that expects YES; n: it is not; s: skip; q: stop. Without a terminal, the keys
-    are read from stdin, one a line. The decisions are kept in controls.jsonl in the campaign's folder, where `rypt hits
-    make` finds them.
+    Shows a part of the source and the part of the reference that is aligned with it. Press y if it is a good
+    translation, which makes it a control that expects YES; n if not; s to skip it; q to stop. Without a terminal, the
+    keys are read from stdin, one per line. `rypt hits make` uses the decisions, which are kept in controls.jsonl in
+    the campaign's folder.
     """
     from itertools import islice
 

@@ -26,7 +26,7 @@ PAGE = click.option("--page", type=FILE, help="Write a page (.html) with both si
 METRICS = click.option(
     "--metrics",
     help="Metrics separated by commas, each as in rypt tune --metric: rypt, bleu, chrf, chrf++, ter, model, a metric "
-    "of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; of scores also severity and chrf].",
+    "of your own, or a sum such as rypt:table+0.2*chrf [rypt,bleu; in compare scores also severity and chrf].",
 )
 
 
@@ -39,7 +39,7 @@ def tables(command: F) -> F:
 
 @click.group(cls=Group)
 def compare() -> None:
-    """Compare the candidates that metrics pick, RYPT's and BLEU's, say, or whole systems."""
+    """Compare metrics' picks, such as RYPT's and BLEU's, or systems' outputs."""
 
 
 @compare.command()
@@ -96,7 +96,9 @@ def preferences(
 )
 @click.option("--scores", type=FILE, help="The human scores (JSONL) [CAMPAIGN/scores.jsonl].")
 @click.option(
-    "--better", type=click.Choice(["higher", "lower"]), help="Which scores are better, if the file is silent."
+    "--better",
+    type=click.Choice(["higher", "lower"]),
+    help="Whether higher or lower scores are better, if the file does not say.",
 )
 @click.option(
     "--hold-out",
@@ -104,7 +106,7 @@ def preferences(
     default="system",
     show_default=True,
     metavar="system|rater",
-    help="Whose judgments are kept apart from the scores.",
+    help="Whether judgments and scores come from different systems or different raters.",
 )
 @click.option(
     "--splits",
@@ -116,11 +118,15 @@ def preferences(
 @click.option(
     "--judging",
     type=click.IntRange(min=1),
-    help="Number of judging systems [half of them], or of judging raters per segment [1].",
+    help="Number of systems whose labels are used [half of them], or of raters per segment [1].",
 )
-@click.option("--max-len", type=click.IntRange(min=1), help="Take only judgments on this frontier [all].")
-@click.option("--segments", type=FILE, help="Count only these segments: a file of ids, one per line.")
-@click.option("--half", type=click.Choice(["first", "second"]), help="Count only this half of the documents.")
+@click.option(
+    "--max-len",
+    type=click.IntRange(min=1),
+    help="Use only judgments of the frontier with this maximum length [all].",
+)
+@click.option("--segments", type=FILE, help="Use only these segments: a file of ids, one per line.")
+@click.option("--half", type=click.Choice(["first", "second"]), help="Use only this half of the documents.")
 @click.option(
     "--documents", type=FILE, help="The document of each segment (JSONL) [documents.jsonl beside the source]."
 )
@@ -140,7 +146,7 @@ def preferences(
 @click.option(
     "--ceiling/--no-ceiling",
     default=None,
-    help="Also pick by the judging raters' own scores [with --hold-out rater].",
+    help="Also pick by the scores of the raters whose labels are used [with --hold-out rater].",
 )
 @click.option(
     "--all", "every", is_flag=True, help="Print the table of all pairs, not only of those with BLEU."
@@ -199,9 +205,9 @@ def systems(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Score systems' outputs, and test the later ones against the first (sacrebleu's paired bootstrap).
+    """Score systems' outputs, and test the others against the first (sacrebleu's paired bootstrap).
 
-    LISTS are files of candidates in any form; of several candidates of a segment the first counts. A page shows the
+    LISTS are files of candidates in any format; the first candidate of each segment counts. A page shows the
     segments in which the first two differ.
     """
     from hits.compare.lists import compare_systems

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.command()
 @BATCH
 @MARKET
-@click.option("--end", is_flag=True, help="End the batch instead: nobody can begin its hits any more.")
+@click.option("--end", is_flag=True, help="Close the batch instead: nobody can start its hits any more.")
 @YES
 @JSON
 @QUIET
@@ -97,10 +97,10 @@ def collect(batch: str, campaign: str, market: "MarketAddress", as_json: bool, q
 @market_options
 @QUIET
 def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
-    """Approve and reject work as the columns Approve (x) and Reject (the reason) of a results CSV say.
+    """Approve and reject work by the columns Approve (x) and Reject (a reason) of a results CSV.
 
-    The submission of a participant from Prolific follows once all of that participant's work is decided. A reason may
-    begin with Prolific's category ("LOW_EFFORT: …").
+    A participant's submission on Prolific is approved or rejected once all of that participant's work is. A reason
+    may begin with Prolific's category ("LOW_EFFORT: …").
     """
     from hits.market.collect import review as review_work
 
@@ -148,7 +148,7 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
     "repeated [PROLIFIC_PID, participantId, workerId].",
 )
-@click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` come in through the shared link.")
+@click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` use the shared link.")
 @JSON
 def serve(
     folder: str,
@@ -165,8 +165,8 @@ def serve(
 ) -> None:
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
 
-    FOLDER may also be a campaign, whose market is served. The market runs until Ctrl-C or a signal stops it. What
-    people sent is on the disk then, and serving FOLDER again goes on with the same links.
+    FOLDER may also be a campaign, whose market is served. The market runs until Ctrl-C or a signal stops it. All
+    answers are saved, and the same links work when FOLDER is served again.
     """
     from hits.market.client import campaign_around, market_address
     from hits.market.folder import PARAMETERS
@@ -216,9 +216,7 @@ def serve(
     "--country", help="Country of these workers, two letters such as DE, for hits that require one."
 )
 @click.option(
-    "--revoke",
-    is_flag=True,
-    help="Take back all invitation links of these people instead; what they sent stays.",
+    "--revoke", is_flag=True, help="Revoke all invitation links of these people instead; their answers stay."
 )
 @JSON
 @with_market
@@ -232,7 +230,7 @@ def invite(
 ) -> None:
     """Create an invitation link for each of NAMES, and print it with the worker's id.
 
-    The link to the dashboard, which opens it once, is printed last, also without names.
+    The last line is a link to the dashboard that can be used once; without NAMES, it is the only line.
     """
     from hits.market.folder import served_access
     from hits.market.served import is_served

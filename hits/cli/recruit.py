@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 @click.option(
     "--hits-each",
     type=click.IntRange(min=1),
-    help="Number of hits that a participant does [what `rypt hits serve` was told].",
+    help="Number of hits that a participant does [as set in `rypt hits serve`].",
 )
 @click.option(
     "--places", type=click.IntRange(min=1), help="Number of participants [enough for the whole batch]."
 )
-@click.option("--reward", type=MONEY, help="What a participant gets [the mean reward of as many hits].")
 @click.option(
-    "--filters", type=click.Path(dir_okay=False), help="File with Prolific's JSON of who may take part."
+    "--reward", type=MONEY, help="What a participant gets [the mean reward of this number of hits]."
+)
+@click.option(
+    "--filters", type=click.Path(dir_okay=False), help="File with participant filters in Prolific's JSON."
 )
 @click.option(
     "--device",
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     help="Device that participants may use; may be repeated [all].",
 )
 @click.option(
-    "--publish", "action", flag_value="PUBLISH", help="Publish the study: from now on it costs money."
+    "--publish", "action", flag_value="PUBLISH", help="Start the study: from then on it costs money."
 )
 @click.option("--stop", "action", flag_value="STOP", help="Stop the study for good.")
 @TOKEN_FILE
@@ -60,9 +62,9 @@ def recruit(
 ) -> None:
     """Recruit people on Prolific for a BATCH that is published on your own market.
 
-    Without an action this makes the study as a draft, once, from the batch's title, description and price, and shows
-    what it costs with the service's fee. --publish opens it. Every step can be repeated: no second study is made.
-    `rypt hits review`, `workers`, `collect` and `status` do the rest with the same token.
+    Without --publish or --stop, creates a draft of the study from the batch's title, description and price, and shows
+    its cost with the service's fee. Every step can be repeated: no second study is created. Afterwards use `rypt hits
+    review`, `workers`, `collect` and `status` with the same token.
     """
     from hits.batch.folder import read_batch
     from hits.market.client import campaign_around, market_address

@@ -48,7 +48,7 @@ SHARE = click.FloatRange(0, 1)
     type=click.Choice(["yes", "random"]),
     default="yes",
     show_default=True,
-    help="How these answer: always the first answer, or at random.",
+    help="How careless workers answer: always the first answer, or at random.",
 )
 @click.option(
     "--not-sure",
@@ -69,7 +69,7 @@ SHARE = click.FloatRange(0, 1)
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="Share of this time that is really waited: 0 is none, 1 is as long as people take.",
+    help="Share of --seconds that workers really wait: 0 is none, 1 is as long as people take.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the workers' mistakes.")
 @click.option(
@@ -95,7 +95,7 @@ def simulate(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Let simulated workers do the hits of a local market, from known truth.
+    """Let simulated workers answer the hits of a local market, from a file with the right answers.
 
     They connect over HTTP, read the pages and send the forms as people do. They are named simulated-1, simulated-2, …;
     their ids begin with ASIMULATED and their judgments have the source simulation.

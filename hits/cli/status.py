@@ -22,15 +22,15 @@ Facts = Mapping[str, Any]
 
 @click.command()
 @CAMPAIGN
-@click.option("--batch", type=FOLDER, help="Only this batch; its market is asked as well, if it answers.")
+@click.option("--batch", type=FOLDER, help="Only this batch; its market is asked, too, if it is running.")
 @market_options
 @JSON
 @QUIET
 def status(campaign: str, batch: str | None, market: "MarketAddress", as_json: bool, quiet: bool) -> None:
     """Show the progress of a collection: hits, labels an hour, cost, shares of labels, agreement.
 
-    The numbers are those of the answers that `rypt hits collect` and `import` added to the campaign. With --batch, the
-    market is also asked how many hits are published, free, in work and submitted at this moment.
+    Counts the answers that `rypt hits collect` and `import` added to the campaign. With --batch, also asks the
+    market how many hits are published, free, in work and submitted now.
     """
     from hits.market.status import collection_status
 

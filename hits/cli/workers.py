@@ -71,9 +71,9 @@ def workers(
 ) -> None:
     """Report on each worker, with a verdict and its reasons, and act on it.
 
-    Reports are about the answers that `rypt hits collect` and `import` added. "pay" is what is owed for them in
-    dollars, bonuses included: all that is not rejected, also of excluded workers. Workers' names are shown if the
-    market is on this machine, and a note says what is newer there. The same bonus is paid once for each reason.
+    Reports cover the answers that `rypt hits collect` and `import` added. "pay" is what you owe for them in dollars,
+    with bonuses, for all work that was not rejected, also that of excluded workers. If the market is on this machine,
+    workers' names are shown, and a note counts work not yet collected. A bonus with the same reason is paid once.
     """
     from hits.results.quality import worker_reports
     from hits.results.workers import exclude_workers, pay_of_workers

@@ -24,9 +24,8 @@ from rypt.metrics.metric import Metric, Resources, counted, rated, read_metric, 
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
 from rypt.text import tokenize as tokens_of
-from rypt.texts.lists import list_names
+from rypt.texts.lists import References, list_names, read_references
 from rypt.texts.nbest import read_list
-from rypt.texts.references import References, read_references
 
 RESAMPLES = 1000
 LEVEL = 0.05

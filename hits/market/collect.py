@@ -46,7 +46,7 @@ def collect(
 ) -> Collected:
     """Add all submitted work on a batch to a campaign's database, one hit at a time.
 
-    What a crash leaves out is added by the next run. What the market says of hits and of work is kept for the results
+    After a crash, the next run adds what is missing. The market's records of hits and work are kept for the results
     CSV, and bonuses for the cost.
     """
     batch, folder = opened_batch(batch)

@@ -86,8 +86,8 @@ def publish(
 ) -> Published:
     """Publish all hits of a batch that are not on the market yet.
 
-    ``confirm`` is called with the price of what is missing, before anything is sent; if it returns False nothing is.
-    A local market gets a copy of the batch, for its dashboard and for other languages.
+    ``confirm`` is called with the price of the missing hits before anything is sent; if it returns False, nothing is
+    sent. A local market keeps a copy of the batch, for its dashboard and for pages in other languages.
     """
     batch, folder = opened_batch(batch)
     market = open_market(market)

@@ -103,8 +103,8 @@ def rank(
 
     ``model`` is a name of `hits.ranking.names` with its ``options``, or ``NAME:OPTION=VALUE,…``; by default comparisons
     are ranked by ``expected-wins`` and scores by their ``mean``. Other models rank the comparisons that scores make.
-    ``confidence`` says how rank ranges are made. Language pairs are ranked separately. `ComparisonFiles` instead of
-    paths chooses a part of the data, and has a random seed of its own.
+    ``confidence`` says how rank ranges are computed. Language pairs are ranked separately. `ComparisonFiles` instead
+    of paths chooses a part of the data, and has a random seed of its own.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:

@@ -26,7 +26,7 @@ Effort = tuple[str, int | None, int]  # of an assignment: worker, seconds if the
 
 
 def worker_reports(campaign: Campaign | PathLike | Results) -> list[WorkerReport]:
-    """How each worker does: all workers of a campaign, those with most answers first.
+    """Reports on all workers of a campaign, those with most answers first.
 
     ``campaign`` may be its folder, or open results.
     """

@@ -10,7 +10,7 @@ from mert.moses.metrics import FileMetric
 from rypt.arrays import Ints
 from rypt.records import Candidate
 from rypt.text import InputError, PathLike, RyptError, read_lines
-from rypt.texts.references import References, read_references
+from rypt.texts.lists import References, read_references
 
 INTERVAL = [0.025, 0.975]
 

@@ -10,7 +10,7 @@ from mert.moses.files import Block, Pair, Pairs, as_float32, iterate_pairs, merg
 from mert.moses.metrics import FileMetric
 from rypt.arrays import Ints
 from rypt.text import PathLike, RyptError
-from rypt.texts.references import References, read_references
+from rypt.texts.lists import References, read_references
 
 
 def extract(

@@ -19,7 +19,7 @@ from rypt.metrics.ter import Ter
 from rypt.options import Options
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 REFERENCE_LENGTHS = ("closest", "shortest", "average")
 SCALED = 100  # TER's statistics are counted in hundredths

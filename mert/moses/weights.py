@@ -11,7 +11,7 @@ import numpy as np
 
 from rypt.arrays import Floats
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
-from rypt.texts.features import finite
+from rypt.texts.formats import finite
 
 UNTUNABLE = {"UNTUNEABLE", "UNTUNEABLECOMPONENT"}  # Moses' words for what has no weight
 

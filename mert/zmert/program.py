@@ -26,7 +26,7 @@ from mert.zmert.lists import ListRules, normalize
 from rypt.metrics.metric import Metric, Resources, read_metric
 from rypt.signature import signature
 from rypt.text import InputError, PathLike, RyptError, open_output, read_lines
-from rypt.texts.references import References, read_references, reference_files
+from rypt.texts.lists import References, read_references, reference_files
 
 BEAMS = ("20", "25")  # tercom's own, and sacrebleu's
 

@@ -122,7 +122,7 @@ def analyze(
     with campaign.database() as db:
         votes, case, simulated = read_votes(db), db.case, db.simulated_note()
         agreed = agreement(db.counted_answers())
-    lists = lists_without(campaign.lists(), judged_only, votes.origins)
+    lists = lists_without(campaign.lists, judged_only, votes.origins)
     candidates = [candidate for _, some in lists for candidate in some]
     places = JudgedPhrases(Forest(campaign.trees), votes.keys).look_up(candidates, case)
     counted = redundancy(lists, places, max_len)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 
 from rypt.campaign.folder import Campaign, read_source
@@ -45,18 +46,17 @@ from rypt.text import (
     unwatched,
 )
 from rypt.texts.align import align_lists
+from rypt.texts.alignment import has_phrase_pairs
 from rypt.texts.fallback_trees import fallback_tree
 from rypt.texts.formats import RAW
-from rypt.texts.lists import expand_lists, list_names
-from rypt.texts.nbest import has_links, not_in_source, read_list
-from rypt.texts.references import read_reference
+from rypt.texts.lists import expand_lists, list_names, read_reference
+from rypt.texts.nbest import read_list, read_list_of
 from rypt.texts.tokenizer import (
-    HOW_TO_INSTALL,
-    Segmenter,
-    choose_segmenter,
+    installed_segmenter,
     is_raw,
     is_unspaced,
     join_pieces,
+    segmentation_note,
     tokenized,
 )
 
@@ -110,17 +110,35 @@ def create_campaign(
     needs_trees = trees is None and not any(segment.tree for segment in segments)
     needs_links = not links and lexicon is None and _have_no_links(texts, segments, watch)
     with ExitStack() as on_error:
+        building = prepared
         if needs_trees or needs_links:
             if not target.exists():
                 on_error.callback(_remove_if_empty, target)
             with new_folder(prepared) as building:
-                preparation = _Preparation(building, languages, watch, tell)
-                texts = preparation.run(texts, segments, needs_trees, needs_links, tokens)
+                preparation = _Preparation(building, texts, segments, languages, watch, tell)
+                if needs_links and tokens != "keep":
+                    preparation.make_tokens(of_source=needs_trees, always=tokens == "make")
+                if needs_trees:
+                    preparation.make_trees()
+                if needs_links:
+                    preparation.make_links()
             on_error.callback(shutil.rmtree, prepared, ignore_errors=True)
-            texts = _with_paths(texts, lambda path: path.replace(str(building), str(prepared), 1))
+            texts = preparation.texts
             languages = replace(languages, segmenter=preparation.words_by or languages.segmenter)
+
+        def relative(path: str) -> str:
+            return os.path.relpath(path.replace(str(building), str(prepared), 1), folder)
+
+        files = Files(
+            relative(texts.source),
+            None if texts.trees is None else relative(texts.trees),
+            [relative(path) for path in texts.nbest],
+            [relative(path) for path in texts.alignments],
+            [relative(path) for path in texts.references],
+            None if texts.lexicon is None else relative(texts.lexicon),
+        )
         settings = CampaignSettings(
-            _with_paths(texts, lambda path: os.path.relpath(path, folder)),
+            files,
             scoring or Scoring(),
             languages,
             decoder or DecoderSettings(),
@@ -130,21 +148,10 @@ def create_campaign(
         campaign = Campaign(target, settings, watch)
         _check(campaign)
         target.mkdir(parents=True, exist_ok=True)
-        _open_database(campaign.path(settings.files.database), case, campaign.segments)
+        _open_database(campaign.path(files.database), case, campaign.segments)
         write_settings(settings, target)
         on_error.pop_all()
     return campaign
-
-
-def _with_paths(files: Files, place: Callable[[str], str]) -> Files:
-    return Files(
-        place(files.source),
-        None if files.trees is None else place(files.trees),
-        [place(path) for path in files.nbest],
-        [place(path) for path in files.alignments],
-        [place(path) for path in files.references],
-        None if files.lexicon is None else place(files.lexicon),
-    )
 
 
 def _check_places(target: Path, texts: Files) -> None:
@@ -167,18 +174,15 @@ def _remove_if_empty(folder: Path) -> None:
 def _have_no_links(texts: Files, segments: Sequence[Segment], watch: Watch) -> bool:
     """Whether no candidate has links; then a mistake in lists or references is an error before anything is made."""
     names = [segment.id for segment in segments]
-    known = set(names)
     for path in texts.references:
         read_reference(path, len(names))
     for path in texts.nbest:
-        number = None
-        for number, candidate in read_list(path, names, watch):
-            if candidate.segment not in known:
-                raise InputError(path, number, not_in_source(candidate.segment, len(names)))
-            if has_links(candidate):
-                return False  # the rest is checked when the campaign is made
-        if number is None:
+        listed = read_list_of(path, names, watch)
+        if (first := next(listed, None)) is None:
             raise InputError(path, None, "expected candidates, found none")
+        candidates = (candidate for _, candidate in chain([first], listed))
+        if any(candidate.alignment or has_phrase_pairs(candidate.text) for candidate in candidates):
+            return False  # the rest is checked when the campaign is made
     return bool(texts.nbest)
 
 
@@ -205,80 +209,67 @@ def _check(campaign: Campaign) -> None:
 
 
 class _Preparation:
-    """Makes what is missing, in a folder."""
+    """Makes what is missing of the texts, in a folder."""
 
-    def __init__(self, folder: Path, languages: Languages, watch: Watch, tell: Callable[[str], None]) -> None:
-        self.folder, self.watch, self.tell = folder, watch, tell
-        self.segmenter: Segmenter | None = None if languages.segmenter else choose_segmenter("auto")
+    def __init__(
+        self,
+        folder: Path,
+        texts: Files,
+        segments: Sequence[Segment],
+        languages: Languages,
+        watch: Watch,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.folder, self.texts, self.segments, self.watch, self.tell = folder, texts, segments, watch, tell
+        self.segmenter = None if languages.segmenter else installed_segmenter()
         self.unspaced = False  # whether some text had no spaces between words
-
-    def run(
-        self, texts: Files, segments: Sequence[Segment], needs_trees: bool, needs_links: bool, tokens: str
-    ) -> Files:
-        if needs_links and tokens != "keep":
-            texts = self.make_tokens(texts, segments, needs_trees, tokens)
-            segments = read_source(texts.source)
-        if needs_trees:
-            texts = replace(texts, trees=self.make_trees(segments))
-        if needs_links:
-            texts = replace(texts, alignments=self.make_links(segments, texts.nbest))
-        return texts
-
-    def make_tokens(self, texts: Files, segments: Sequence[Segment], needs_trees: bool, tokens: str) -> Files:
-        """Copies of raw texts as tokens: of the source where it has no trees, and of candidates and references."""
-        names = [segment.id for segment in segments]
-        listed = (candidate.text for path in texts.nbest for _, candidate in read_list(path, names))
-        raw_source = needs_trees and (tokens == "make" or is_raw(segment.text for segment in segments))
-        raw_lists = tokens == "make" or is_raw(listed)
-        if raw_source:
-            records = ({"id": segment.id, "text": self._tokens(segment.text)} for segment in segments)
-            texts = replace(texts, source=self._write("source.jsonl", map(_json, records)))
-        if raw_lists:
-            lists = [
-                self._write(
-                    f"lists/{name}.jsonl",
-                    (_json(self._record(candidate)) for _, candidate in read_list(path, names, self.watch)),
-                )
-                for name, path in zip(list_names(texts.nbest), texts.nbest, strict=True)
-            ]
-            references = [
-                self._write(f"references/{i}.txt", (self._tokens(line) for _, line in read_lines(path)))
-                for i, path in enumerate(texts.references)
-            ]
-            texts = replace(texts, nbest=lists, references=references)
-        if raw_source or raw_lists:
-            which = "the source" if raw_source else "candidates and references"
-            which = "all texts" if raw_source and raw_lists else which
-            self.tell(f"{which} cut into tokens ({self._how()}); --tokens keep takes texts as they are")
-        return texts
-
-    def make_trees(self, segments: Sequence[Segment]) -> str:
-        watched = self.watch(segments, "make trees")
-        path = self._write("source.trees", (str(fallback_tree(segment.tokens)) for segment in watched))
-        made = f"{plural(len(segments), 'tree')} made from punctuation and length"
-        self.tell(f"{made}; --trees takes the trees of any parser")
-        return path
-
-    def make_links(self, segments: Sequence[Segment], lists: Sequence[str]) -> list[str]:
-        (self.folder / "links").mkdir()
-        outputs = [self.folder / "links" / f"{name}.links" for name in list_names(lists)]
-        count = align_lists({segment.id: segment for segment in segments}, lists, outputs, self.watch)
-        self.tell(f"{plural(count, 'candidate')} aligned; --alignments takes the links of any aligner")
-        return [str(path) for path in outputs]
 
     @property
     def words_by(self) -> str | None:
         """The segmenter that found words, with its version; None where none did."""
         return self.segmenter.signature if self.segmenter and self.unspaced else None
 
-    def _how(self) -> str:
-        if self.words_by:
-            return f"words found by {self.words_by}"
-        if self.unspaced:
-            return f"each character without spaces is a token: {HOW_TO_INSTALL} finds words"
-        return "punctuation cut off"
+    def make_tokens(self, *, of_source: bool, always: bool) -> None:
+        """Copies of raw texts, or ``always``, as tokens: of candidates and references, and of the source."""
+        names, lists = [segment.id for segment in self.segments], self.texts.nbest
+        listed = (candidate.text for path in lists for _, candidate in read_list(path, names))
+        raw_source = of_source and (always or is_raw(segment.text for segment in self.segments))
+        raw_lists = always or is_raw(listed)
+        if raw_source:
+            records = ({"id": segment.id, "text": self._tokens(segment.text)} for segment in self.segments)
+            source = self._write("source.jsonl", map(_json, records))
+            self.texts, self.segments = replace(self.texts, source=source), read_source(source)
+        if raw_lists:
+            copies = []
+            for name, path in zip(list_names(lists), lists, strict=True):
+                candidates = (candidate for _, candidate in read_list(path, names, self.watch))
+                copies.append(self._write(f"lists/{name}.jsonl", map(self._record, candidates)))
+            references = [
+                self._write(f"references/{i}.txt", (self._tokens(line) for _, line in read_lines(path)))
+                for i, path in enumerate(self.texts.references)
+            ]
+            self.texts = replace(self.texts, nbest=copies, references=references)
+        if raw_source or raw_lists:
+            which = "the source" if raw_source else "candidates and references"
+            which = "all texts" if raw_source and raw_lists else which
+            how = segmentation_note(self.segmenter) if self.unspaced else "punctuation cut off"
+            self.tell(f"{which} cut into tokens ({how}); --tokens keep takes texts as they are")
 
-    def _record(self, candidate: Candidate) -> dict[str, object]:
+    def make_trees(self) -> None:
+        trees = (str(fallback_tree(segment.tokens)) for segment in self.watch(self.segments, "make trees"))
+        self.texts = replace(self.texts, trees=self._write("source.trees", trees))
+        count = plural(len(self.segments), "tree")
+        self.tell(f"{count} made from punctuation and length; --trees takes the trees of any parser")
+
+    def make_links(self) -> None:
+        (self.folder / "links").mkdir()
+        paths = [str(self.folder / "links" / f"{name}.links") for name in list_names(self.texts.nbest)]
+        segments = {segment.id: segment for segment in self.segments}
+        count = align_lists(segments, self.texts.nbest, paths, self.watch)
+        self.texts = replace(self.texts, alignments=paths)
+        self.tell(f"{plural(count, 'candidate')} aligned; --alignments takes the links of any aligner")
+
+    def _record(self, candidate: Candidate) -> str:
         """A candidate with all that its line holds, and its text as it was."""
         record: dict[str, object] = {"id": candidate.segment, "candidate": self._tokens(candidate.text)}
         record[RAW] = join_pieces(candidate.text.split())
@@ -286,7 +277,7 @@ class _Preparation:
             record["features"] = dict(candidate.features)
         if candidate.score is not None:
             record["score"] = candidate.score
-        return record | dict(candidate.columns)
+        return _json(record | dict(candidate.columns))
 
     def _tokens(self, text: str) -> str:
         self.unspaced = self.unspaced or any(map(is_unspaced, text))

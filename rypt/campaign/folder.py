@@ -18,10 +18,9 @@ from rypt.campaign.settings import SETTINGS, CampaignSettings, Files, Scoring, r
 from rypt.records import Candidate, Segment
 from rypt.strict import SyntaxFormatError, parse_json
 from rypt.text import FormatError, InputError, PathLike, Watch, plural, read_lines, unwatched
-from rypt.texts.alignment import Lexicon
-from rypt.texts.lists import distinct, list_names
+from rypt.texts.alignment import Lexicon, read_lexicon
+from rypt.texts.lists import distinct, list_names, read_reference
 from rypt.texts.nbest import read_candidates
-from rypt.texts.references import read_reference
 from rypt.texts.treebank import parsed, segments_with_trees
 from rypt.texts.trees import SourceTree
 
@@ -75,14 +74,11 @@ class Campaign:
     @cached_property
     def candidates(self) -> list[Candidate]:
         """The candidates of all lists in order, each text with its alignment once per segment."""
-        return distinct(candidates for _, candidates in self.lists())
-
-    def lists(self) -> list[tuple[str, list[Candidate]]]:
-        """Each list's file, as the settings name it, and its candidates."""
-        return self._lists
+        return distinct(candidates for _, candidates in self.lists)
 
     @cached_property
-    def _lists(self) -> list[tuple[str, list[Candidate]]]:
+    def lists(self) -> list[tuple[str, list[Candidate]]]:
+        """Each list's file, as the settings name it, and its candidates."""
         aligned: Sequence[str | None] = self.files.alignments or [None] * len(self.files.nbest)
         if len(aligned) != len(self.files.nbest):
             raise InputError(self.path(SETTINGS), None, "expected as many files in alignments as in nbest")
@@ -94,11 +90,12 @@ class Campaign:
     @cached_property
     def outputs(self) -> dict[str, Path]:
         """The outputs of systems by their names: two or more lists with one candidate for each segment, else none."""
-        ids = [segment.id for segment in self.segments]
-        if len(self.lists()) < 2 or any(
-            len(ids) != len(candidates) or {candidate.segment for candidate in candidates} != set(ids)
-            for _, candidates in self.lists()
-        ):
+        ids = {segment.id for segment in self.segments}
+        whole = (
+            len(listed) == len(ids) and {candidate.segment for candidate in listed} == ids
+            for _, listed in self.lists
+        )
+        if len(self.lists) < 2 or not all(whole):
             return {}
         paths = [self.path(name) for name in self.files.nbest]
         return dict(zip(list_names(paths), paths, strict=True))
@@ -110,8 +107,7 @@ class Campaign:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """Training alignments of phrase pairs."""
-        return Lexicon.read(self.path(self.files.lexicon)) if self.files.lexicon else Lexicon()
+        return read_lexicon(self.path(self.files.lexicon)) if self.files.lexicon else {}
 
     @cached_property
     def references(self) -> list[list[str]]:
@@ -139,19 +135,18 @@ class Campaign:
         return db
 
     def summary(self) -> str:
-        """A summary in a few lines: numbers of segments and candidates, and what is missing."""
-        unparsed = [segment for segment, tree in self.trees.items() if tree is None]
-        lines = [
-            f"{self.folder}: {plural(len(self.segments), 'segment')}, {plural(len(self.candidates), 'candidate')}"
-        ]
-        repeated = sum(len(candidates) for _, candidates in self.lists()) - len(self.candidates)
-        if repeated:
+        """Numbers of segments and candidates, and what is missing."""
+        segments, candidates = (
+            plural(len(self.segments), "segment"),
+            plural(len(self.candidates), "candidate"),
+        )
+        lines = [f"{self.folder}: {segments}, {candidates}"]
+        if repeated := sum(len(listed) for _, listed in self.lists) - len(self.candidates):
             lines[0] += f" ({repeated:,} more with a text and links that are there already)"
-        if unparsed:
+        if unparsed := [segment for segment, tree in self.trees.items() if tree is None]:
             names = ", ".join(unparsed[:5]) + (", …" if len(unparsed) > 5 else "")
-            lines.append(
-                f"{plural(len(unparsed), 'segment')} without a parse, left out of scores and queries: {names}"
-            )
+            count = plural(len(unparsed), "segment")
+            lines.append(f"{count} without a parse, left out of scores and queries: {names}")
         missing = len(self.segments) - len({candidate.segment for candidate in self.candidates})
         if missing and self.files.nbest:
             lines.append(f"{plural(missing, 'segment')} without a candidate")

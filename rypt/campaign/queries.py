@@ -166,7 +166,8 @@ def queries(
     ``select`` takes the constituents of the "frontier", which cover a segment once; those of them whose answers may
     change which candidates are best, the most valuable first ("value"); or "all" constituents of at most ``max_len``
     source words (by default as the settings say). Phrases beyond the ``limits`` are not asked about. With a ``budget``
-    in dollars, only the first queries that it pays for at this ``price`` are returned; ``limit`` is the largest number.
+    in dollars, only the first queries that it pays for at this ``price`` are returned; ``limit`` is the maximum
+    number of queries.
     """
     check_option("select", select, SELECTIONS)
     if limit is not None and limit < 1:

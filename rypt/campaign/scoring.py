@@ -17,19 +17,18 @@ from pathlib import Path
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import MODELS, TIES, UNKNOWN_AS, Options, check_option
-from rypt.records import Candidate
 from rypt.scoring.explain import Explanation, explain
 from rypt.scoring.learning import scorer_from_database
 from rypt.scoring.report import ScoreReport, score_report
 from rypt.scoring.scorer import Scorer, best_picks
 from rypt.text import OptionError, PathLike, RyptError, plural, read_lines
 from rypt.texts.formats import original_texts
-from rypt.texts.lists import distinct, list_names
+from rypt.texts.lists import list_names
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringChoices:
-    """How to score; None takes what the campaign's settings say.
+    """How to score; None means the campaign's setting.
 
     ``model`` says how labels spread (percolation, table, severity), ``unknown`` what a constituent without a label counts
     as, ``ties`` what a tied vote counts as. ``database`` is a file of judgments to use instead of the campaign's, such
@@ -130,12 +129,13 @@ def write_picks(campaign: Campaign, report: ScoreReport, path: PathLike, *, from
 
 def _original_texts(campaign: Campaign, report: ScoreReport) -> dict[str, str]:
     """The texts of the picked candidates before they were cut into tokens, by segment, where the lists keep them."""
-    picked = {row.segment: row.candidate for row in report.segments}
+    picked = {(row.segment, row.candidate) for row in report.segments}
     texts: dict[str, str] = {}
-    for name in (name for name in campaign.files.nbest if PREPARED_LISTS in name):
-        for segment, candidate, original in original_texts(read_lines(campaign.path(name))):
-            if picked.get(segment) == candidate:
-                texts.setdefault(segment, original)
+    for name in campaign.files.nbest:
+        if PREPARED_LISTS in name:
+            for segment, candidate, original in original_texts(read_lines(campaign.path(name))):
+                if (segment, candidate) in picked:
+                    texts.setdefault(segment, original)
     return texts
 
 
@@ -151,49 +151,48 @@ def explain_candidate(
     if segment not in campaign.trees:
         first, last = campaign.segments[0].id, campaign.segments[-1].id
         raise RyptError(f"segment {segment!r} is not in the campaign, whose segments are {first} to {last}")
-    files = [(file, [c for c in listed if c.segment == segment]) for file, listed in campaign.lists()]
-    lists = dict(zip(list_names(campaign.files.nbest), files, strict=True))
-    candidates = distinct(listed for _, listed in files)
-    number = None if candidate == BEST else _number(segment, candidate, lists, candidates)
+    names = list_names(campaign.files.nbest)
+    lists = {
+        name: (file, [(each.text, each.alignment) for each in listed if each.segment == segment])
+        for name, (file, listed) in zip(names, campaign.lists, strict=True)
+    }
+    candidates = [each for each in campaign.candidates if each.segment == segment]
+    if not candidates:
+        raise RyptError(f"segment {segment} has no candidate in the campaign's lists")
+    texts = [(each.text, each.alignment) for each in candidates]
     scorer = campaign_scorer(campaign, choices)
-    if number is None:
-        scores = scorer.score(scorer.stats(candidates))
-        number = best_picks(scores, candidates)[segment].index
+    if candidate == BEST:
+        number = best_picks(scorer.score(scorer.stats(candidates)), candidates)[segment].index
+    else:
+        number = _number(segment, candidate, lists, texts)
     explanation = explain(scorer, candidates[number], max_len=campaign.scoring.max_len)
-    holders = [name for name, (_, listed) in lists.items() if _index(listed, candidates[number]) is not None]
+    holders = [name for name, (_, listed) in lists.items() if texts[number] in listed]
     which = f" ({', '.join(holders)})" if len(lists) > 1 else ""
     return replace(explanation, name=f"candidate {number}{which}")
 
 
-Lists = Mapping[str, tuple[str, Sequence[Candidate]]]  # by name, each with its file and its candidates
+Texts = Sequence[tuple[str, str | None]]  # candidates of a segment with their links
 
 
-def _number(segment: str, candidate: int | str, lists: Lists, candidates: Sequence[Candidate]) -> int:
-    """The number of a candidate among the distinct ones of its segment, given by its number or the name of a list.
+def _number(segment: str, candidate: int | str, lists: Mapping[str, tuple[str, Texts]], texts: Texts) -> int:
+    """The number of a candidate among the distinct ones of its segment, from its number or the name of a list.
 
-    Digits are a number: a list of such a name is called by its file's name.
+    ``lists`` has by name each list's file and its candidates. Digits are a number: a list of such a name is called by
+    its file's name.
     """
-    if not candidates:
-        raise RyptError(f"segment {segment} has no candidate in the campaign's lists")
     if re.fullmatch(r"-?\d+", str(candidate)):
-        if 0 <= int(candidate) < len(candidates):
+        if 0 <= int(candidate) < len(texts):
             return int(candidate)
         total = sum(len(listed) for _, listed in lists.values())
-        repeated = f" ({total} in the lists, some of them repeated)" if total > len(candidates) else ""
-        count = f"{plural(len(candidates), 'candidate')}, numbered from 0 to {len(candidates) - 1}{repeated}"
+        repeated = f" ({total} in the lists, some of them repeated)" if total > len(texts) else ""
+        count = f"{plural(len(texts), 'candidate')}, numbered from 0 to {len(texts) - 1}{repeated}"
         raise RyptError(f"segment {segment} has {count}; there is no candidate {candidate}")
     for name, (file, listed) in lists.items():
         if candidate in (name, Path(file).name):
             if not listed:
                 raise RyptError(f"the list {Path(file).name} has no candidate of segment {segment}")
-            return _index(candidates, listed[0]) or 0
+            return texts.index(listed[0])
     names = ", ".join(lists)
     raise RyptError(
         f"expected a candidate's number, {BEST} or the name of a list, found {candidate!r}; lists: {names}"
     )
-
-
-def _index(candidates: Sequence[Candidate], wanted: Candidate) -> int | None:
-    """The number of the first candidate with the same text and links."""
-    key = wanted.text, wanted.alignment
-    return next((i for i, each in enumerate(candidates) if (each.text, each.alignment) == key), None)

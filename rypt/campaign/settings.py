@@ -29,7 +29,6 @@ EXPECTED: dict[Any, str] = {
     float | None: "a number",
     Decimal | None: 'an amount of dollars such as "25.00"',
 }  # what a setting must be, by its type
-WEIGHTS_FIELDS = ("{weights}", "{config}")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")  # a decoder that is a Python function
 
 
@@ -79,9 +78,8 @@ class Languages:
 
     def __post_init__(self) -> None:
         if self.segmenter is not None and not re.fullmatch(r"[\w.+-]+", self.segmenter):
-            raise RyptError(
-                f"expected a segmenter with its version such as icu-78.3, found {self.segmenter!r}"
-            )
+            what = "a segmenter with its version such as icu-78.3"
+            raise RyptError(f"expected {what}, found {self.segmenter!r}")
 
     @classmethod
     def parse(cls, pair: str) -> "Languages":
@@ -123,10 +121,11 @@ class DecoderSettings:
             return
         if "{nbest}" not in self.command:
             raise RyptError("expected {nbest} in the decoder's command, the file it writes its list to")
-        if not any(name in self.command for name in WEIGHTS_FIELDS):
-            raise RyptError(
+        if "{weights}" not in self.command and "{config}" not in self.command:
+            message = (
                 "expected {weights} or {config} in the decoder's command, the file it reads weights from"
             )
+            raise RyptError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +158,8 @@ class MarketSettings:
 
     def __post_init__(self) -> None:
         if self.endpoint is not None and not self.endpoint.startswith(("http://", "https://")):
-            raise RyptError(
-                f"expected an endpoint that begins with http:// or https://, found {self.endpoint!r}"
-            )
+            what = "an endpoint that begins with http:// or https://"
+            raise RyptError(f"expected {what}, found {self.endpoint!r}")
         if not 1 <= self.assignments <= 1000:
             raise RyptError(f"expected 1 to 1000 assignments, found {self.assignments}")
 
@@ -216,14 +214,12 @@ def read_settings(folder: Path) -> CampaignSettings:
         sections = parse_toml(path.read_bytes().decode("utf-8"), parse_float=Decimal)
     except (UnicodeDecodeError, SyntaxFormatError) as error:
         raise InputError(path, None, f"expected TOML: {error}") from None
-    sections_known = {section.name: section.type for section in fields(CampaignSettings)}
+    kinds = {section.name: section.type for section in fields(CampaignSettings)}
     try:
-        for name in sections:
-            if name not in sections_known:
-                raise RyptError(f"unknown section [{name}], expected one of {', '.join(sections_known)}")
-        return CampaignSettings(
-            **{name: _section(kind, name, sections.get(name, {})) for name, kind in sections_known.items()}
-        )
+        if unknown := next((name for name in sections if name not in kinds), None):
+            raise RyptError(f"unknown section [{unknown}], expected one of {', '.join(kinds)}")
+        values = {name: _section(kind, name, sections.get(name, {})) for name, kind in kinds.items()}
+        return CampaignSettings(**values)
     except RyptError as error:
         raise InputError(path, None, str(error)) from None
 

@@ -18,7 +18,7 @@ JUDGED_ONLY = "Leave out the list of this system, such as a human translation; i
 @click.command()
 @CAMPAIGN
 @click.option(
-    "--longest", type=click.IntRange(1, 30), default=7, help="Check maxLen from 1 to this number [7]."
+    "--longest", type=click.IntRange(1, 30), default=7, help="Check each maxLen from 1 to this number [7]."
 )
 @click.option("--hold-out", metavar="system|worker", help=HOLD_OUT)
 @click.option("--judged-only", multiple=True, metavar="SYSTEM", help=JUDGED_ONLY)

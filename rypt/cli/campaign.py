@@ -23,12 +23,13 @@ TREES = (
 )
 LISTS = "Candidates: an n-best list, JSONL or plain output, or a folder of such files."
 LINKS = (
-    "Word alignments, a file for each --nbest; for a folder of lists a folder, with files named alike [made]."
+    "Word alignments, a file for each --nbest, or for a folder of lists a folder of files with the same "
+    "names [made by rypt]."
 )
-CUT = "Cut texts into tokens: auto where they are raw and have no trees and links; keep leaves them as they are."
+CUT = "Tokenise texts: auto, if they are raw and have no trees and links; make, always; keep, never."
 MODEL = (
-    "How candidates are scored: severity picks best where judgments carry severities, percolation is the paper's way "
-    "[percolation]."
+    "How candidates are scored: percolation as in the paper, a calibrated table, or severity, which picks"
+    " best if judgments have severities [percolation]."
 )
 DECODER = (
     "The decoder: a shell command with {weights} and {nbest} in it, or package.module:function; it runs in the current "
@@ -42,7 +43,11 @@ SCORING = (
         "--unknown", type=click.Choice(UNKNOWN_AS), help="What an unlabelled constituent counts as."
     ),
     click.option("--ties", type=click.Choice(TIES), help="What a tied vote counts as."),
-    click.option("--database", type=FILE, help="Use these judgments (as of `rypt hits aggregate`)."),
+    click.option(
+        "--database",
+        type=FILE,
+        help="Use the judgments in this file instead, such as one written by `rypt hits aggregate`.",
+    ),
 )
 
 
@@ -197,7 +202,9 @@ def score(
 @click.command()
 @click.argument("segment")
 @click.argument("candidate", default="0")
-@click.option("-C", "--campaign", type=click.Path(file_okay=False), default=".", help="Its folder [.].")
+@click.option(
+    "-C", "--campaign", type=click.Path(file_okay=False), default=".", help="Folder of the campaign [.]."
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write a picture: an .svg file.")
 @scoring_options
 @QUIET
@@ -206,10 +213,10 @@ def explain(
 ) -> None:
     """Draw the tree of SEGMENT with the labels and phrases of CANDIDATE.
 
-    CANDIDATE is a number, as `rypt score --segments` prints it; `best`, the pick of `rypt score --pick best`; or the
-    name of a list or system (its file without the ending), whose first candidate of the segment is taken. Numbers
-    count from 0 the distinct candidates of the segment in the order of the lists: a text that is in two lists with the
-    same links counts once. The first is the default.
+    CANDIDATE is `best`, the pick of `rypt score --pick best`; the name of a list or system (its file without the
+    ending), for its first candidate of the segment; or a number, as `rypt score --segments` prints it. Numbers count
+    the candidates of the segment from 0 in the order of the lists; a text that is in two lists with the same links
+    counts once. The default is 0.
     """
     from rypt.campaign.folder import Campaign
     from rypt.campaign.scoring import explain_candidate

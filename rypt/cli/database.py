@@ -17,8 +17,8 @@ DATABASE = click.argument(
     "database", type=click.Path(path_type=Path), default=".", metavar="[CAMPAIGN|FILE.db]"
 )
 RESULTS = (
-    "Write the results of hits instead: a CSV in the format of the requester web site, or all that is known of "
-    "assignments as JSONL."
+    "Write the results of hits instead: a CSV in the format of the requester web site, or everything "
+    "about assignments as JSONL."
 )
 
 

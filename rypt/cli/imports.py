@@ -38,17 +38,18 @@ FORMATS_OF = {  # which formats an option is for, where it is not for all
     "market": ("results",),
 }
 FORMAT = "The format of the files [recognised by their first line]."
-DATABASE = "Its folder; for judgments also a database file. What does not exist is made [.]."
+DATABASE = "Folder of the campaign, or for judgments a database file; created if it does not exist [.]."
 STRICT = (
-    "Refuse a file at its first mistake, as judgments are, or leave out what cannot be read, as ratings are."
+    "Stop at the first mistake in a file (default for judgments), or leave out what cannot be read "
+    "(default for ratings)."
 )
 REFERENCE = "For a new campaign: the human translation among the systems that is the reference."
 REFERENCES = (
     "For a new campaign: a file with a reference, one line per segment, or TSV or JSONL of ids and texts."
 )
-LANGUAGES = "The language pair; of a file with several, take this one."
+LANGUAGES = "Language pair; selects one if a file has several."
 SEVERITY = "The minimum severity of an error that makes a phrase unacceptable [minor]."
-OMISSIONS = "Ignore what is missing: marks in the source, and errors without a position."
+OMISSIONS = "Ignore omissions: marks in the source, and errors without a position."
 MARKET = "Market on which the work was done, for its fees [local for hits made by rypt, else mturk]."
 
 
@@ -62,7 +63,11 @@ MARKET = "Market on which the work was done, for its fees [local for hits made b
     "--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="Fill a missing or blank field."
 )
 @click.option("--replace-trees", is_flag=True, help="Replace the trees of segments by those in the file.")
-@click.option("--case", type=click.Choice(CASES), help="Of a new database: lower case or keep [lower].")
+@click.option(
+    "--case",
+    type=click.Choice(CASES),
+    help="For a new database: compare phrases in lower case, or keep case [lower].",
+)
 @click.option("--reference", "references", multiple=True, metavar="SYSTEM", help=REFERENCE)
 @click.option("--references", "reference_files", multiple=True, type=FILE, help=REFERENCES)
 @click.option("--languages", metavar="SRC-TGT", help=LANGUAGES)
@@ -70,9 +75,11 @@ MARKET = "Market on which the work was done, for its fees [local for hits made b
 @click.option("--no-omissions", is_flag=True, help=OMISSIONS)
 @click.option("--exclude-rater", "excluded_raters", multiple=True, help="Leave a rater out; may be repeated.")
 @click.option("--scores", type=FILE, help="Where to write the raters' scores [CAMPAIGN/scores.jsonl].")
-@click.option("--repairs", "repairs_file", type=FILE, help="List what was mended or left out as JSONL.")
+@click.option(
+    "--repairs", "repairs_file", type=FILE, help="Write what was repaired or left out to this file (JSONL)."
+)
 @click.option("--batches", type=FILE, help="The JSON of the batches, for Appraise's CSV.")
-@click.option("--batch", type=click.Path(file_okay=False), help="The batch whose results these are.")
+@click.option("--batch", type=click.Path(file_okay=False), help="The batch that the results belong to.")
 @click.option("--market", type=click.Choice(["local", "mturk"]), help=MARKET)
 @JSON
 @QUIET
@@ -85,9 +92,9 @@ def import_(
     and stop (or first and last, included), phrase, label and worker, and optionally origin, source, time, weight and
     severity (of a NO). A blank label is an unanswered question.
 
-    MQM ratings are the TSV of google/wmt-mqm-human-evaluation, ESA ratings Appraise's CSV or WMT's JSONL. What a rater
-    marked makes the constituents aligned with it unacceptable (NO); the others are acceptable (YES). Where there is no
-    campaign, one is made of the file's texts. MQM scores are weighted sums of errors, ESA scores run from 0 to 100.
+    MQM ratings are the TSV of google/wmt-mqm-human-evaluation, ESA ratings Appraise's CSV or WMT's JSONL.
+    Constituents aligned with a marked error are labelled NO, the others YES. If there is no campaign, one is made
+    from the file's texts. MQM scores are weighted sums of errors, ESA scores run from 0 to 100.
 
     Results are the CSV of a requester's web site, or the JSONL of `rypt export --results`. A label row needs
     Input.segment, Input.start and Input.stop (or first and last), Input.phrase_1 … and Answer.label_1 …; a comparison

@@ -24,7 +24,7 @@ WEIGHTS = (
 @click.option("--serve", is_flag=True, help="Also serve the campaign's market while the loop runs.")
 @click.option("--once", is_flag=True, help=ONCE)
 @click.option("--weights", type=click.Path(dir_okay=False), help=WEIGHTS)
-@click.option("--dry-run", is_flag=True, help="Print the next step and its cost, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Only print the next step and its cost.")
 @click.option("-o", "--output", type=click.Path(), help="Write the best weights by all labels to this file.")
 @click.option("--plot", type=click.Path(), help="Plot scores and spending to this file (.svg, .png, .pdf).")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
@@ -45,10 +45,11 @@ def loop(
 ) -> None:
     """Tune a campaign's decoder to people's judgments, in a loop.
 
-    Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
-    and repeat until the budget is spent, no candidate is new, there is no significant gain, or a limit in rypt.toml is
-    reached. Each step is printed as a command that can also be run by hand. The loop may take days; if it is killed, run
-    it again to resume it. To go on without the answers that are missing, end the batch: `rypt hits publish --end`.
+    Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so
+    far, and repeat until the budget is spent, no candidate is new, there is no significant gain, or a limit in
+    rypt.toml is reached. Each step is printed as a command that can also be run by hand. The loop may take days; if
+    it is killed, run it again to resume it. To continue without the missing answers, close the batch: `rypt hits
+    publish --end`.
     """
     if once:
         if budget is not None or serve or dry_run or output or plot:

@@ -10,11 +10,13 @@ from rypt.options import QUERY_FORMS, SELECTIONS
 SECOND = click.FloatRange(0.001, 1e6)
 AT_LEAST_1 = click.IntRange(min=1)
 SELECT = (
-    "Ask about the frontier, the constituents that cover each segment once; about those of them whose answers may "
-    "change which candidates are best, most valuable first (value); or about all constituents up to --max-len."
+    "Ask about the frontier, the constituents that cover each segment once; about those on the frontier "
+    "whose answers may change which candidates are best, most valuable first (value); or about all "
+    "constituents up to --max-len."
 )
 BUDGET = (
-    "Print only as many queries as this amount pays for; a label costs --wage for --seconds. Controls and fees are not "
+    "Print only the queries that this amount pays for, at --wage and --seconds for each label. Controls "
+    "and fees are not "
     "included (`rypt hits make --budget` includes them)."
 )
 SECONDS = "Time that a label takes, in seconds; the default is the paper's [8.4]."

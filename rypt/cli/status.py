@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def status(campaign: str, as_json: bool, quiet: bool) -> None:
     """Show the state of a CAMPAIGN: texts, labels, cost, agreement, and the next command to run.
 
-    Where there is no campaign, it shows the command that makes one.
+    If there is no campaign, it shows the command that makes one.
     """
     from rypt.campaign.folder import Campaign
     from rypt.campaign.settings import SETTINGS

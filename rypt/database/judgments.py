@@ -103,7 +103,7 @@ class JudgmentDatabase:
 
     @contextmanager
     def errors(self, consequence: str = "") -> Iterator[None]:
-        """Turn what SQLite says (a full or read-only disk, a damaged file) into one line that names the file."""
+        """Raise errors of SQLite (a full or read-only disk, a damaged file) as one line that names the file."""
         try:
             yield
         except UnicodeEncodeError as error:
@@ -129,7 +129,7 @@ class JudgmentDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the state of one moment, whatever others write meanwhile."""
+        """Read a consistent state, whatever other processes write meanwhile."""
         with self.errors():
             self.db.begin()
             try:
@@ -201,7 +201,7 @@ class JudgmentDatabase:
         writer.flush()
 
     def put_weight(self, worker: str, origin: str, weight: float, keys: Iterable[Sequence[Any]]) -> None:
-        """Inside a transaction: set the weight of a worker's judgments in a hit; 0 lets them count no more."""
+        """Inside a transaction: set the weight of a worker's judgments in a hit; with 0 they no longer count."""
         sql = """
             UPDATE judgment_rows SET weight = ?
             WHERE source <> 1 AND phrase = (
@@ -295,12 +295,12 @@ class JudgmentDatabase:
         return Label(rows[0][0]) if rows else None
 
     def simulated_note(self) -> str:
-        """How many of the judgments that count no person gave, in a sentence; empty where there is none."""
+        """A sentence with the number of simulated judgments among those that count; empty if there are none."""
         ((total, simulated),) = self.rows("SELECT count(*), sum(source = 2) FROM counted_rows")
         return f"SIMULATED: {simulated:,} of {total:,} judgments were given by no person" if simulated else ""
 
     def exclude(self, worker: str, reason: str, now: int | None = None) -> bool:
-        """Let no judgment of a worker count, those that come later included; they stay.
+        """Exclude a worker: the judgments, later ones included, stay but do not count.
 
         Return True if the worker was not excluded before.
 

@@ -15,6 +15,13 @@ from hits.batch.markup import html_templates
 from rypt.text import open_output
 
 Table = Sequence[Sequence[object]]
+PLACES = {
+    "campaign": "campaign",
+    "unseen": "unseen",
+    "texts": "texts",
+    "market": "campaign/market",
+    "batch": "unseen/batches/RYPT-tuned-BLEU-tuned",
+}
 
 
 def write_report(folder: Path, results: Mapping[str, Any]) -> Path:
@@ -25,6 +32,10 @@ def write_report(folder: Path, results: Mapping[str, Any]) -> Path:
     command = f"rypt demo {shlex.quote(results['folder'])}{' --serve' if plan['people'] else ''} --seed {plan['seed']}"
     style = (files("rypt.demo") / "report.css").read_text(encoding="utf-8")
     weights = results["weights"].values()
+    pictures = {}
+    for name in ("loop", "tree"):
+        data = base64.b64encode((folder / f"{name}.svg").read_bytes()).decode()
+        pictures[name] = f"data:image/svg+xml;base64,{data}"
     page = (
         html_templates("rypt.demo")
         .get_template("report.html")
@@ -32,11 +43,11 @@ def write_report(folder: Path, results: Mapping[str, Any]) -> Path:
             results,
             version=version("rypt"),
             command=command,
-            place=_places(results["folder"]),
+            place={name: shlex.quote(f"{results['folder']}/{inside}") for name, inside in PLACES.items()},
             style=Markup(style),
             careless=round(plan["spam"] * plan["workers"]),
             same_weights=all(len(values) == 3 and values[1] == values[2] for values in weights),
-            pictures={name: _picture(folder / f"{name}.svg") for name in ("loop", "tree")},
+            pictures=pictures,
             tables=_tables(results),
         )
     )
@@ -45,34 +56,29 @@ def write_report(folder: Path, results: Mapping[str, Any]) -> Path:
     return path
 
 
-def _places(folder: str) -> dict[str, str]:
-    """Folders of the demo, quoted for a shell."""
-    names = {"market": "campaign/market", "batch": "unseen/batches/RYPT-tuned-BLEU-tuned"}
-    names |= {name: name for name in ("campaign", "unseen", "texts")}
-    return {name: shlex.quote(f"{folder}/{inside}") for name, inside in names.items()}
-
-
-def _picture(path: Path) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
-
-
 def _tables(results: Mapping[str, Any]) -> dict[str, Table]:
-    preferences, ranking = results["preferences"], results["ranking"]
+    preferences = results["preferences"] or {"judgments": {}, "aggregates": {}}
+    ranking = results["ranking"] or {"systems": []}
     return {
         "iterations": [_iteration(row) for row in results["iterations"]],
         "weights": [(name, *(f"{value:+.3f}" for value in row)) for name, row in results["weights"].items()],
-        "workers": [_worker(row) for row in results["workers"]],
+        "workers": [
+            (
+                *(row["name"] or row["worker"], row["answers"], f"{row['shares'].get('YES', 0):.0%}"),
+                f"{row['controls'][0]} of {row['controls'][1]}",
+                *(row["verdict"], "no" if row["excluded"] else "yes"),
+            )
+            for row in results["workers"]
+        ],
         "accepted": [
             (name, f"{row['constituents']:.1%}", f"{row['segments']:.1%}")
             for name, row in results["accepted"].items()
         ],
-        "judgments": list(preferences["judgments"].items()) if preferences else [],
-        "votes": [
-            (_signed(at), count) for at, count in (preferences["aggregates"].items() if preferences else [])
-        ],
+        "judgments": list(preferences["judgments"].items()),
+        "votes": [(_signed(at), count) for at, count in preferences["aggregates"].items()],
         "ranking": [
             (row["system"], f"{row['score']:.3f}", row["rank"], f"{row['low']}–{row['high']}")
-            for row in sorted(ranking["systems"] if ranking else [], key=lambda row: row["rank"])
+            for row in sorted(ranking["systems"], key=lambda row: row["rank"])
         ],
     }
 
@@ -84,14 +90,6 @@ def _iteration(row: Mapping[str, Any]) -> tuple[object, ...]:
         f"${float(row['cost']):.2f}",
         *(_shown(row["after"], ".4f"), _shown(row["p"], ".3f")),
         *(_shown(row["coverage"], ".1%"), _shown(row["final"], ".4f")),
-    )
-
-
-def _worker(row: Mapping[str, Any]) -> tuple[object, ...]:
-    return (
-        *(row["name"] or row["worker"], row["answers"], f"{row['shares'].get('YES', 0):.0%}"),
-        f"{row['controls'][0]} of {row['controls'][1]}",
-        *(row["verdict"], "no" if row["excluded"] else "yes"),
     )
 
 

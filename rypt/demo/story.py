@@ -231,14 +231,11 @@ class Demo:
             return weights
         return self._text(START) if system == BASELINE else self.folder / "bleu.weights"
 
-    def _list(self, system: str) -> Path:
-        return self.unseen / "outputs" / f"{system}.nbest"
-
-    def _output(self, system: str) -> Path:
-        return self.unseen / "outputs" / f"{system}.txt"
+    def _output(self, system: str, ending: str = "txt") -> Path:
+        return self.unseen / "outputs" / f"{system}.{ending}"
 
     def _texts(self, system: str) -> list[str]:
-        return [line.split(" ||| ")[1] for _, line in read_lines(self._list(system))]
+        return [line.split(" ||| ")[1] for _, line in read_lines(self._output(system, "nbest"))]
 
     def _decode_unseen(self) -> None:
         """Decode segments that nothing was tuned on, with the weights of all systems."""
@@ -246,11 +243,12 @@ class Demo:
         self._output(BASELINE).parent.mkdir(parents=True, exist_ok=True)
         for system in SYSTEMS:
             if not self._output(system).exists():
-                decode(self._text(f"{UNSEEN}.pool"), self._weights(system), self._list(system), 1)
+                nbest = self._output(system, "nbest")
+                decode(self._text(f"{UNSEEN}.pool"), self._weights(system), nbest, 1)
                 with open_output(self._output(system)) as stream:
                     stream.writelines(f"{text}\n" for text in self._texts(system))
         if not (self.unseen / "rypt.toml").exists():
-            self._create(self.unseen, UNSEEN, [self._list(system) for system in SYSTEMS])
+            self._create(self.unseen, UNSEEN, [self._output(system, "nbest") for system in SYSTEMS])
 
     def _compare(self) -> None:
         """Let workers compare the systems on unseen segments, on the same market."""
@@ -279,15 +277,11 @@ class Demo:
         batch, plan = self._comparisons / f"{first}-{second}", self.plan
         if not batch.exists():
             outputs = {name: self._output(name) for name in (first, second)}
-            controls = 0.0 if plan.people else BatchOptions().controls
             options = BatchOptions(
-                kind=Kind.COMPARISON,
-                outputs=outputs,
-                assignments=judges,
-                limit=plan.compared,
-                seed=plan.seed,
-                controls=controls,
+                kind=Kind.COMPARISON, outputs=outputs, assignments=judges, limit=plan.compared, seed=plan.seed
             )
+            if plan.people:
+                options = replace(options, controls=0.0)
             texts = [word for name, path in outputs.items() for word in ("--output-of", f"{name}={path}")]
             numbers = ["--assignments", judges, "--limit", plan.compared, "--seed", plan.seed]
             self._show("hits", "make", self.unseen, "-o", batch, "--kind", "comparison", *texts, *numbers)
@@ -325,9 +319,9 @@ class Demo:
             self._show("rank", "pairs", self.unseen, "--systems", f"{RYPT},{BLEU}")
             preferences = system_preferences(ComparisonFiles((self.unseen,)), RYPT, BLEU).as_dict()
         workers = self._workers(self.campaign)
-        person = self._person_keys()
         with Campaign.open(self.campaign).database() as db:
             labels = db.count_counted()
+            person = {(j.segment, j.span, j.phrase) for j in db.judgments() if j.source == "hit"}
         with Campaign.open(self.unseen).database() as db:
             pairs = sum(not is_simulated(comparison.worker) for comparison in Results(db).comparisons())
         return {
@@ -371,25 +365,18 @@ class Demo:
         names = worker_names(self.market)
         return [{"name": names.get(report.worker), **report.as_dict()} for report in worker_reports(campaign)]
 
-    def _person_keys(self) -> set[tuple[str, Span, str]]:
-        """What the person judged; empty where all workers were simulated."""
-        with Campaign.open(self.campaign).database() as db:
-            return {(j.segment, j.span, j.phrase) for j in db.judgments() if j.source == "hit"}
-
     def _served_most(self, person: set[tuple[str, Span, str]]) -> list[tuple[str, str, str, int]]:
         """The labels that serve the most candidates, a person's only: constituent, phrase, label, candidates."""
         campaign = Campaign.open(self.campaign)
         with campaign.database() as db:
-            votes = {(row.segment, row.span, row.phrase): row for row in db.votes()}
+            votes = {(row.segment, row.span, row.phrase): row for row in db.votes() if row.yes != row.no}
             case = db.case
-        max_len = campaign.scoring.max_len
-        asked = queries(campaign.trees, campaign.candidates, max_len=max_len, case=case)
+        asked = queries(campaign.trees, campaign.candidates, max_len=campaign.scoring.max_len, case=case)
         served = []
         for query in asked:
             key = (query.segment, query.span, query.phrase)
-            row = votes.get(key)
-            if row is not None and row.yes != row.no and (not person or key in person):
-                label = "YES" if row.yes > row.no else "NO"
+            if key in votes and (not person or key in person):
+                label = "YES" if votes[key].yes > votes[key].no else "NO"
                 served.append((query.source_phrase, query.phrase, label, query.candidates))
         return sorted(served, key=lambda row: -row[3])[: None if person else MOST_SHOWN]
 
@@ -399,12 +386,11 @@ class Demo:
         before = self.campaign / "weights" / f"{self.plan.iterations}.weights"
         if self.plan.begun and before.exists():
             files.insert(1, before)
-        columns = [read_weights(path).values for path in files]
-        sums = [sum(map(abs, values.values())) or 1.0 for values in columns]
-        return {
-            name: [values.get(name, 0.0) / total for values, total in zip(columns, sums, strict=True)]
-            for name in columns[0]
-        }
+        columns: list[dict[str, float]] = []
+        for values in (read_weights(path).values for path in files):
+            total = sum(map(abs, values.values())) or 1.0
+            columns.append({name: value / total for name, value in values.items()})
+        return {name: [column.get(name, 0.0) for column in columns] for name in columns[0]}
 
     def _explained(self) -> dict[str, str]:
         """A candidate whose tree has much to show: labels of both kinds, and a short segment."""

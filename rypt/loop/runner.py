@@ -63,8 +63,8 @@ class Loop:
     Decode with the current weights, ask workers about new phrases, wait for their answers, tune to all labels so far,
     and repeat until the budget is spent, no candidate is new, or there is no significant gain. The loop may take days;
     if it is killed, run it again to resume it. Limits are those of the campaign's ``rypt.toml``; ``budget``, the maximum
-    total cost in dollars, takes the place of theirs. ``tell`` is called with progress messages, ``pause`` to wait for
-    seconds, and ``now`` for the time.
+    total cost in dollars, overrides theirs. ``tell`` is called with progress messages, ``pause`` to wait for seconds,
+    and ``now`` for the time.
 
         loop = rypt.loop.Loop("campaign", budget="25.00")
         loop.run(serve=True)                        # also serves the local market while the loop runs
@@ -114,7 +114,7 @@ class Loop:
 
     @property
     def spent(self) -> Decimal:
-        """What all published batches cost, also those of the campaign's folder that were published by hand."""
+        """The cost of all published batches, including those of the campaign's folder that were published by hand."""
         published = self.journal.results("publish")
         ours = {str(number) for number in (*published, self.iteration)}
         folders = sorted(self.campaign.path("batches").glob("[!.]*"))
@@ -128,7 +128,7 @@ class Loop:
 
     @property
     def iteration(self) -> int:
-        """The current iteration, 0 between two."""
+        """The current iteration, or 0 between iterations."""
         last = max(self.journal.results("decode"), default=0)
         return 0 if last in self.journal.results("tune") else last
 
@@ -230,7 +230,7 @@ class Loop:
         )
 
     def scores(self) -> dict[int, ScoreReport]:
-        """RYPT of what each iteration decoded, by the labels there are now: ``rypt score --candidates``.
+        """RYPT of each iteration's output by all labels so far, as ``rypt score --candidates`` prints it.
 
         Each iteration was scored with the labels of its time, and only scores with the same labels can be compared.
         """

@@ -271,7 +271,7 @@ def campaign_status(campaign: Campaign, now: int) -> CampaignStatus:
 
 def _new_in_last_list(campaign: Campaign) -> int:
     """The number of candidates of the last list that no earlier list has."""
-    lists = [{(c.segment, c.text, c.alignment) for c in candidates} for _, candidates in campaign.lists()]
+    lists = [{(c.segment, c.text, c.alignment) for c in candidates} for _, candidates in campaign.lists]
     return len(lists[-1].difference(*lists[:-1])) if lists else 0
 
 

@@ -11,7 +11,7 @@ from rypt.compiled import compiled
 from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.metrics.ngrams import clipped_matches, ngram_counts, word_ids
 from rypt.options import Options
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 ORDER = 4
 SMOOTHINGS = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}  # sacrebleu's names and values

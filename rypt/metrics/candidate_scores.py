@@ -25,7 +25,7 @@ from rypt.options import Options
 from rypt.records import Candidate
 from rypt.signature import signature
 from rypt.text import FormatError, InputError, PathLike, RyptError, read_lines
-from rypt.texts.features import finite
+from rypt.texts.formats import finite
 
 if TYPE_CHECKING:
     from rypt.metrics.metric import Resources

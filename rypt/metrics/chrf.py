@@ -12,7 +12,7 @@ from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.metrics.ngrams import clipped_matches, ngram_counts, text_starts, word_ids
 from rypt.options import Options
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 EPSILON = 1e-16
 

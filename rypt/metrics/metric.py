@@ -24,7 +24,7 @@ from rypt.metrics.expression import PICK_TERMS, Term, parse_spec
 from rypt.records import Candidate
 from rypt.signature import signature, signature_name
 from rypt.text import PathLike, RyptError, one_line
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 GROUP = "rypt.metrics"
 BUNDLED = {

@@ -9,7 +9,7 @@ from sacrebleu.metrics.ter import TER
 from rypt.arrays import Floats, Ints
 from rypt.metrics.metric import Resources, SacrebleuMetric
 from rypt.options import Options
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 
 class Ter(SacrebleuMetric):

@@ -26,7 +26,7 @@ class Chooser:
         self.candidates = campaign.candidates
         if judged_only:
             with campaign.database() as db:
-                lists = lists_without(campaign.lists(), judged_only, set(db.origins()))
+                lists = lists_without(campaign.lists, judged_only, set(db.origins()))
             pickable = {(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates}
             self.candidates = [c for c in self.candidates if (c.segment, c.text, c.alignment) in pickable]
         self.signatures: dict[str, str] = {}

@@ -232,7 +232,7 @@ def _read_systems(
     systems: list[str] = []
     candidates: list[Candidate] = []
     table = np.full((len(campaign.files.nbest), len(places)), -1, np.int64)
-    for row, (name, outputs) in enumerate(campaign.lists()):
+    for row, (name, outputs) in enumerate(campaign.lists):
         path = campaign.path(name)
         system = list_system(path, known) or list_name(path)
         if system in systems:

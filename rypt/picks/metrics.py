@@ -28,7 +28,7 @@ from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
 
@@ -170,7 +170,5 @@ class TermScorer:
             "them in rypt.toml ([files] references)",
             campaign_from="the campaign's folder, which it does not get where judgments are held out",
             sources=lambda: {segment.id: segment.text for segment in self.campaign.segments},
-            lists=lambda: (
-                (c.segment, c.text) for _, candidates in self.campaign.lists() for c in candidates
-            ),
+            lists=lambda: ((c.segment, c.text) for _, candidates in self.campaign.lists for c in candidates),
         )

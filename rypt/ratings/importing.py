@@ -164,7 +164,7 @@ class _Places:
         self._ids = {segment.id: segment for segment in campaign.segments}
         self._segments = _TextIndex((segment, segment.tokens) for segment in campaign.segments)
         self._listed: dict[str, list[tuple[str | None, Candidate]]] = {}
-        for name, candidates in campaign.lists():
+        for name, candidates in campaign.lists:
             system = list_system(name, systems)
             for candidate in candidates:
                 self._listed.setdefault(candidate.segment, []).append((system, candidate))

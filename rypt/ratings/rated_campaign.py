@@ -29,7 +29,7 @@ from rypt.ratings.rating import Policy, Rating, Repairs
 from rypt.ratings.texts import REFERENCES, SOURCE, SYSTEMS, collect_texts, human_systems
 from rypt.text import InputError, PathLike, RyptError, Watch, open_output, read_lines, unwatched
 from rypt.texts.lists import list_name
-from rypt.texts.tokenizer import choose_segmenter
+from rypt.texts.tokenizer import installed_segmenter
 
 FORMS = {"mqm": "lower", "esa": "higher"}  # which scores are better
 MADE_FROM, TEXTS, SCORES = "made_from.json", "texts", "scores.jsonl"
@@ -141,7 +141,7 @@ def _make_campaign(
             references=file.references,
             reference_files=file.reference_files,
             repairs=repairs,
-            segmenter=choose_segmenter(),
+            segmenter=installed_segmenter(),
         )
         texts.write(texts_folder)
         tell(texts.summary(texts_folder))

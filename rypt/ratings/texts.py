@@ -17,8 +17,7 @@ from rypt.ratings.labels import spelling
 from rypt.ratings.rating import Rating, Repairs, is_human
 from rypt.text import InputError, PathLike, RyptError, is_one_line, new_folder, plural, read_lines
 from rypt.texts.lists import list_name
-from rypt.texts.tokenizer import HOW_TO_INSTALL, Segmenter, is_unspaced, tokens_of
-from rypt.texts.tokenizer import is_installed as is_segmenter_installed
+from rypt.texts.tokenizer import Segmenter, is_unspaced, segmentation_note, tokens_of
 
 SOURCE, SYSTEMS, REFERENCES, DOCUMENTS = "source.jsonl", "systems", "references", "documents.jsonl"
 _TEXTS = ("text", "reference", "candidate", "translation")  # names of the text in a record of a reference
@@ -68,10 +67,8 @@ class RatingTexts:
         if self.other_outputs:
             others = plural(self.other_outputs, "rating")
             lines.append(f"{others} of a second output of a system for a segment, left out")
-        if self.words_by:
-            lines.append(f"words of scripts without spaces are found by {self.words_by}")
-        elif self.unspaced and not is_segmenter_installed():
-            lines.append(f"words of scripts without spaces are not found: {HOW_TO_INSTALL} finds them")
+        if self.unspaced:
+            lines.append(segmentation_note(self.segmenter))
         if self.human:
             lines.append(f"human translations, to be judged and never picked: {', '.join(self.human)}")
             if not self.references:

@@ -17,7 +17,7 @@ from rypt.compiled import plain_if_small
 from rypt.records import Candidate
 from rypt.scoring.forest import Forest
 from rypt.text import FormatError
-from rypt.texts.alignment import check_links, parse_links
+from rypt.texts.alignment import checked_links
 from rypt.texts.nbest import links_of_candidates
 from rypt.texts.phrases import GAP, linked_positions, normalize
 from rypt.texts.trees import SourceTree
@@ -111,8 +111,7 @@ def candidate_links(candidate: Candidate, tree: SourceTree | None) -> list[list[
     """For each source token the candidate positions linked with it; links out of range are refused."""
     source_size = len(tree.tokens) if tree else 0
     try:
-        links = parse_links(candidate.alignment or "")
-        check_links(links, source_size, len(candidate.tokens))
+        links = checked_links(candidate.alignment or "", source_size, len(candidate.tokens))
     except FormatError as error:
         raise FormatError(
             f"segment {candidate.segment}: {error}; the candidate is {candidate.text!r}"

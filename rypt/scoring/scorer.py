@@ -45,7 +45,7 @@ class Coverage:
 
 
 class Scorer:
-    """From trees and votes to statistics of candidates that add up, and the score of their sums.
+    """Computes statistics of candidates from trees and votes, and scores from their sums.
 
     Phrases of the votes are keys, as the database holds them (`rypt.texts.phrases.phrase_key`).
 
@@ -81,7 +81,7 @@ class Scorer:
         return self.judged.look_up(candidates, self.case).observe(self.counts)
 
     def stats(self, candidates: Sequence[Candidate]) -> Stats:
-        """Integers that may be added up, (candidates, columns)."""
+        """Summable integers, (candidates, columns)."""
         return self.model.stats(self.observe(candidates))
 
     def score(self, sums: Stats) -> Floats:
@@ -89,13 +89,13 @@ class Scorer:
 
     @property
     def words(self) -> str:
-        """How labels become scores, for readers who do not know the names of models."""
+        """How labels become scores, in plain words."""
         options = dict(part.split(":", 1) for part in self.model.options.split("|"))
         return scoring_words(options["model"], options.get("unknown", "half"))
 
     @property
     def signature(self) -> str:
-        """All that a number depends on besides the data."""
+        """Everything a score depends on besides the data."""
         how = signature(
             "RYPT", nodes="spans", phrase="aligned", gap="mark", case=self.case, segmenter=self.segmenter
         )

@@ -9,7 +9,7 @@ twice. Nothing is random: the same pairs give the same links. Links of any other
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from rypt.arrays import Floats, Ints
 from rypt.records import Segment
-from rypt.text import FormatError, InputError, PathLike, Watch, open_output, unwatched
-from rypt.texts.alignment import Lexicon, Links, format_links
-from rypt.texts.nbest import aligned_candidate, not_in_source, read_list
+from rypt.text import FormatError, InputError, PathLike, Watch, open_output, tokenize, unwatched
+from rypt.texts.alignment import Links, format_links, parse_text
+from rypt.texts.nbest import read_list_of
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -44,7 +44,8 @@ def align_lists(
 
     All lists are aligned together, because the aligner learns from all of them.
     """
-    pairs = [list(_pairs(path, segments, watch)) for path in lists]
+    tokens = {name: tuple(segment.tokens) for name, segment in segments.items()}
+    pairs = [list(_pairs(path, tokens, watch)) for path in lists]
     links = iter(align(list(chain.from_iterable(pairs)), watch=watch))
     for output, pairs_of_list in zip(outputs, pairs, strict=True):
         with open_output(output) as stream:
@@ -52,17 +53,14 @@ def align_lists(
     return sum(map(len, pairs))
 
 
-def _pairs(path: PathLike, segments: Mapping[str, Segment], watch: Watch) -> Iterator[Pair]:
+def _pairs(path: PathLike, sources: Mapping[str, tuple[str, ...]], watch: Watch) -> Iterator[Pair]:
     """Source and candidate tokens of each candidate of a list."""
-    for number, candidate in read_list(path, list(segments), watch):
-        if candidate.segment not in segments:
-            raise InputError(path, number, not_in_source(candidate.segment, len(segments)))
-        segment = segments[candidate.segment]
+    for number, candidate in read_list_of(path, list(sources), watch):
         try:
-            tokens = aligned_candidate(replace(candidate, alignment=""), segment, Lexicon()).tokens
+            text, _ = parse_text(candidate.text)
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-        yield tuple(segment.tokens), tuple(tokens)
+        yield sources[candidate.segment], tuple(tokenize(text))
 
 
 def align(pairs: Sequence[Pair], *, training: Iterable[Pair] = (), watch: Watch = unwatched) -> list[Links]:

@@ -6,15 +6,13 @@ source span ``[start, stop)`` it translates. What a node says itself, besides it
 words its children leave over. So (offizielle, prognosen, sind)-(official, forecasts, are) with (prognosen)-(forecasts)
 inside gives (offizielle, sind)-(official, are).
 
-A phrase pair becomes word links through the training alignments of a `Lexicon`; a pair that is not in it links every
-word with every word.
+A phrase pair becomes word links as a lexicon says, the links of phrase pairs in the training data, by source and target
+in lower case; a pair that is not in it links every word with every word.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 
 import numpy as np
 
@@ -24,16 +22,12 @@ from rypt.text import FormatError, InputError, PathLike, read_lines, tokenize
 LINES = 2000  # of links that are read together, which the processor's cache holds
 MAX_DIGITS = 6  # of a token's position: no segment is longer, and a range is never too large for the memory
 Links = tuple[tuple[int, int], ...]
+Lexicon = Mapping[tuple[str, str], Links]
+PhrasePair = tuple[
+    tuple[int, ...], tuple[int, ...]
+]  # positions of source and candidate tokens; both may have gaps
 _OPENING = re.compile(r"\((\S*)\{(\d{1,6})-(\d{1,6})\}(\)*)$")
 _TRACE = re.compile(r"(?<!\S)\|(\d{1,6})-(\d{1,6})\|(?!\S)")
-
-
-@dataclass(frozen=True, slots=True)
-class PhrasePair:
-    """Positions of source tokens and of the candidate tokens they became together; both may have gaps."""
-
-    source: tuple[int, ...]
-    target: tuple[int, ...]
 
 
 def parse_links(text: str) -> Links:
@@ -43,6 +37,20 @@ def parse_links(text: str) -> Links:
     ((0, 0), (1, 2))
     """
     return tuple(map(_parse_link, tokenize(text)))
+
+
+def checked_links(text: str, source_size: int, target_size: int) -> Links:
+    """Read Pharaoh links; one that points outside the source or the candidate is refused."""
+    links = parse_links(text)
+    _check_links(links, source_size, target_size)
+    return links
+
+
+def _check_links(links: Iterable[tuple[int, int]], source_size: int, target_size: int) -> None:
+    for source, target in links:
+        side, size = ("source", source_size) if source >= source_size else ("candidate", target_size)
+        if source >= source_size or target >= target_size:
+            raise FormatError(f"link {source}-{target} is out of range: the {side} has {size} tokens, from 0")
 
 
 @lru_cache(1 << 16)
@@ -89,7 +97,7 @@ def link_arrays(lines: Sequence[str], source_sizes: Ints, target_sizes: Ints) ->
 def _first_error(start: int, lines: Sequence[str], source_sizes: Ints, target_sizes: Ints) -> Exception:
     for index, line in enumerate(lines):
         try:
-            check_links(parse_links(line), int(source_sizes[index]), int(target_sizes[index]))
+            checked_links(line, int(source_sizes[index]), int(target_sizes[index]))
         except FormatError as error:
             return LinkError(start + index, str(error))
     return AssertionError("links are wrong together and right one by one")
@@ -126,14 +134,14 @@ def parse_phrase_pairs(text: str) -> list[PhrasePair]:
     """Read Moses' phrase alignment, whose ranges include their last position.
 
     >>> parse_phrase_pairs("0-1=0 2=1-2")
-    [PhrasePair(source=(0, 1), target=(0,)), PhrasePair(source=(2,), target=(1, 2))]
+    [((0, 1), (0,)), ((2,), (1, 2))]
     """
     pairs = []
     for item in tokenize(text):
         source, equals, target = item.partition("=")
         if not equals:
             raise FormatError(f"expected phrase alignments like 0-1=0-2, found {item!r}")
-        pairs.append(PhrasePair(_parse_range(source, item), _parse_range(target, item)))
+        pairs.append((_parse_range(source, item), _parse_range(target, item)))
     return pairs
 
 
@@ -148,21 +156,6 @@ def _is_index(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
-def check_links(links: Links, source_size: int, target_size: int) -> None:
-    """Refuse a link that points outside the source or the candidate."""
-    if not links or (max(links)[0] < source_size and max(map(itemgetter(1), links)) < target_size):
-        return
-    for source, target in links:
-        if source >= source_size:
-            raise FormatError(
-                f"link {source}-{target} is out of range: the source has {source_size} tokens, from 0"
-            )
-        if target >= target_size:
-            raise FormatError(
-                f"link {source}-{target} is out of range: the candidate has {target_size} tokens, from 0"
-            )
-
-
 def format_links(links: Iterable[tuple[int, int]]) -> str:
     """Pharaoh text, sorted, each link once.
 
@@ -172,45 +165,25 @@ def format_links(links: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{source}-{target}" for source, target in sorted(set(links)))
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """Word links of phrase pairs, as the training data aligned them; words are looked up in lower case."""
+def read_lexicon(path: PathLike) -> Lexicon:
+    """Read ``source ||| target ||| links``, or a Moses phrase table, whose links are the fourth field.
 
-    table: dict[tuple[str, str], Links] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, path: PathLike) -> "Lexicon":
-        """Read ``source ||| target ||| links``, or a Moses phrase table, whose links are the fourth field.
-
-        The first line of a pair counts: phrase tables and training data list the most frequent links first.
-        """
-        table: dict[tuple[str, str], Links] = {}
-        for number, line in read_lines(path):
-            fields = [part.strip() for part in line.split("|||")]
-            if len(fields) < 3:
-                raise InputError(
-                    path, number, f"expected source ||| target ||| links, found {len(fields)} fields"
-                )
-            source, target = tokenize(fields[0].lower()), tokenize(fields[1].lower())
-            try:
-                links = parse_links(fields[2] if len(fields) == 3 else fields[3])
-                check_links(links, len(source), len(target))
-            except FormatError as error:
-                raise InputError(path, number, str(error)) from None
-            if links:
-                table.setdefault((" ".join(source), " ".join(target)), links)
-        return cls(table)
-
-    def links(self, pair: PhrasePair, source: Sequence[str], target: Sequence[str]) -> Links:
-        """The word links of one phrase pair, in positions of the whole segment."""
-        words = (
-            " ".join(source[i] for i in pair.source).lower(),
-            " ".join(target[j] for j in pair.target).lower(),
-        )
-        known = self.table.get(words)
-        if known is None:
-            return tuple((i, j) for i in pair.source for j in pair.target)
-        return tuple((pair.source[i], pair.target[j]) for i, j in known)
+    The first line of a pair counts: phrase tables and training data list the most frequent links first.
+    """
+    lexicon: dict[tuple[str, str], Links] = {}
+    for number, line in read_lines(path):
+        fields = [part.strip() for part in line.split("|||")]
+        if len(fields) < 3:
+            message = f"expected source ||| target ||| links, found {len(fields)} fields"
+            raise InputError(path, number, message)
+        source, target = tokenize(fields[0].lower()), tokenize(fields[1].lower())
+        try:
+            links = checked_links(fields[2] if len(fields) == 3 else fields[3], len(source), len(target))
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        if links:
+            lexicon.setdefault((" ".join(source), " ".join(target)), links)
+    return lexicon
 
 
 def links_of_pairs(
@@ -218,104 +191,97 @@ def links_of_pairs(
 ) -> Links:
     """Word links of all phrase pairs of a candidate; a pair outside the segment is refused."""
     links: list[tuple[int, int]] = []
-    for pair in pairs:
-        check_links(
-            tuple((i, j) for i in pair.source[-1:] for j in pair.target[-1:]), len(source), len(target)
-        )
-        links.extend(lexicon.links(pair, source, target))
+    for sources, targets in pairs:
+        _check_links(zip(sources[-1:], targets[-1:], strict=False), len(source), len(target))
+        words = " ".join(source[i] for i in sources).lower(), " ".join(target[j] for j in targets).lower()
+        if words in lexicon:
+            links += ((sources[i], targets[j]) for i, j in lexicon[words])
+        else:
+            links += ((i, j) for i in sources for j in targets)
     return tuple(links)
 
 
-def has_trace(text: str) -> bool:
-    """Whether source ranges stand after the phrases of a candidate."""
-    return _TRACE.search(text) is not None
-
-
-def parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
-    """Read phrases followed by the source range (its last token included) they translate.
-
-    >>> parse_trace("the patient |0-1| laughs |2-2|")
-    ('the patient laughs', [PhrasePair(source=(0, 1), target=(0, 1)), PhrasePair(source=(2,), target=(2,))])
-    """
-    words: list[str] = []
-    pairs = []
-    begin = 0
-    for token in tokenize(text):
-        trace = _TRACE.fullmatch(token)
-        if trace:
-            if int(trace[1]) > int(trace[2]):
-                raise FormatError(f"expected a source range from left to right, found {token}")
-            pairs.append(
-                PhrasePair(tuple(range(int(trace[1]), int(trace[2]) + 1)), tuple(range(begin, len(words))))
-            )
-            begin = len(words)
-        else:
-            words.append(token)
-    return " ".join(words), [pair for pair in pairs if pair.target]
-
-
-@dataclass(slots=True)
-class _Node:
-    start: int
-    stop: int
-    target: list[int] = field(default_factory=list)
-    covered: set[int] = field(default_factory=set)
+def has_phrase_pairs(text: str) -> bool:
+    """Whether a text is a derivation, or has source ranges after its phrases."""
+    return is_derivation(text) or _TRACE.search(text) is not None
 
 
 def is_derivation(text: str) -> bool:
-    """Whether the text looks like a derivation rather than a candidate or links."""
-    return bool(re.match(r"\s*\(\S*\{\d+-\d+\}", text))
+    return re.match(r"\s*\(\S*\{\d+-\d+\}", text) is not None
 
 
-def parse_derivation(text: str) -> tuple[list[str], list[PhrasePair]]:
-    """The candidate's tokens and its phrase pairs, children before parents.
+def parse_text(text: str) -> tuple[str, list[PhrasePair] | None]:
+    """The candidate in a text, and its phrase pairs where the text says them.
 
-    >>> tokens, pairs = parse_derivation("(S{0-3} official (X{1-2} forecasts) are)")
-    >>> tokens
-    ['official', 'forecasts', 'are']
-    >>> pairs
-    [PhrasePair(source=(1,), target=(1,)), PhrasePair(source=(0, 2), target=(0, 2))]
+    >>> parse_text("the patient |0-1| laughs |2-2|")
+    ('the patient laughs', [((0, 1), (0, 1)), ((2,), (2,))])
     """
-    tokens: list[str] = []
+    if is_derivation(text):
+        return parse_derivation(text)
+    return _parse_trace(text) if _TRACE.search(text) else (text, None)
+
+
+def _parse_trace(text: str) -> tuple[str, list[PhrasePair]]:
+    """Read phrases followed by the source range (its last token included) they translate."""
+    words: list[str] = []
     pairs: list[PhrasePair] = []
-    stack: list[_Node] = []
-    closed_all = False
-    for item in tokenize(text):
-        if closed_all:
-            raise FormatError(f"unbalanced brackets in the derivation: {item!r} after its end")
+    begin = 0
+    for token in tokenize(text):
+        trace = _TRACE.fullmatch(token)
+        if trace is None:
+            words.append(token)
+            continue
+        first, last = int(trace[1]), int(trace[2])
+        if first > last:
+            raise FormatError(f"expected a source range from left to right, found {token}")
+        if begin < len(words):
+            pairs.append((tuple(range(first, last + 1)), tuple(range(begin, len(words)))))
+        begin = len(words)
+    return " ".join(words), pairs
+
+
+def parse_derivation(text: str) -> tuple[str, list[PhrasePair]]:
+    """The candidate that a derivation yields and its phrase pairs, children before parents.
+
+    >>> parse_derivation("(S{0-3} official (X{1-2} forecasts) are)")
+    ('official forecasts are', [((1,), (1,)), ((0, 2), (0, 2))])
+    """
+    words: list[str] = []
+    pairs: list[PhrasePair] = []
+    stack: list[
+        tuple[range, set[int], list[int]]
+    ] = []  # a node's span, what children leave of it, its own words
+    for number, item in enumerate(tokenize(text)):
         opening = _OPENING.match(item)
+        if not stack and (number or not opening):
+            raise FormatError(f"expected one derivation like (ROOT{{0-6}} …), found {item!r} outside of it")
         if opening:
-            stack.append(_open(int(opening[2]), int(opening[3]), stack))
+            span = range(int(opening[2]), int(opening[3]))
             closing = len(opening[4])
+            _check_node(span, stack[-1][0] if stack else span)
+            if stack:
+                stack[-1][1].difference_update(span)
+            stack.append((span, set(span), []))
         else:
             word = item.rstrip(")")
             closing = len(item) - len(word)
-            if not stack:
-                raise FormatError(f"expected a derivation like (ROOT{{0-6}} …), found {item!r}")
             if word:
-                stack[-1].target.append(len(tokens))
-                tokens.append(word)
+                stack[-1][2].append(len(words))
+                words.append(word)
         if closing > len(stack):
             raise FormatError(f"unbalanced brackets in the derivation at {item!r}")
         for _ in range(closing):
-            node = stack.pop()
-            source = tuple(i for i in range(node.start, node.stop) if i not in node.covered)
-            if source and node.target:
-                pairs.append(PhrasePair(source, tuple(node.target)))
-        closed_all = not stack
-    if stack or not closed_all:
-        raise FormatError(f"unbalanced brackets in the derivation: {len(stack)} not closed")
-    return tokens, pairs
-
-
-def _open(start: int, stop: int, stack: list[_Node]) -> _Node:
-    if start > stop:
-        raise FormatError(f"expected a source span from left to right, found {start}-{stop}")
+            _, left, own = stack.pop()
+            if left and own:
+                pairs.append((tuple(sorted(left)), tuple(own)))
     if stack:
-        parent = stack[-1]
-        if start < parent.start or stop > parent.stop:
-            raise FormatError(
-                f"derivation node {start}-{stop} lies outside its parent {parent.start}-{parent.stop}"
-            )
-        parent.covered.update(range(start, stop))
-    return _Node(start, stop)
+        raise FormatError(f"unbalanced brackets in the derivation: {len(stack)} not closed")
+    return " ".join(words), pairs
+
+
+def _check_node(span: range, parent: range) -> None:
+    if span.start > span.stop:
+        raise FormatError(f"expected a source span from left to right, found {span.start}-{span.stop}")
+    if span.start < parent.start or span.stop > parent.stop:
+        places = f"{span.start}-{span.stop} lies outside its parent {parent.start}-{parent.stop}"
+        raise FormatError(f"derivation node {places}")

@@ -31,7 +31,7 @@ def fallback_tree(tokens: Sequence[str]) -> SourceTree:
     '(ROOT (S (C Well) (X ,) (C (H (X birds) (X sing)) (H (X in) (H (X the) (X morning)))) (X .)) (S (C Go) (X !)))'
     """
     spans: list[tuple[Span, str]] = [(Span(0, len(tokens)), "ROOT")] if tokens else []
-    for sentence in sentences(tokens):
+    for sentence in _sentences(tokens):
         spans.append((sentence, "S"))
         for clause in _clauses(tokens, sentence):
             spans.append((clause, "C"))
@@ -55,22 +55,14 @@ def _closes(token: str) -> bool:
     )
 
 
-def sentences(tokens: Sequence[str]) -> Iterator[Span]:
-    """The spans of the sentences of a segment, which end with final punctuation and what closes after it."""
-    start = 0
+def _sentences(tokens: Sequence[str]) -> Iterator[Span]:
+    start, ended = 0, False
     for i, token in enumerate(tokens):
+        ended = _is_final(token) or (ended and _closes(token))
         following = tokens[i + 1] if i + 1 < len(tokens) else ""
-        ends = _is_final(token) or (_closes(token) and i > start and _ended(tokens, start, i))
-        if not following or (ends and not _is_final(following) and not _closes(following)):
+        if not following or (ended and not _is_final(following) and not _closes(following)):
             yield Span(start, i + 1)
-            start = i + 1
-
-
-def _ended(tokens: Sequence[str], start: int, stop: int) -> bool:
-    """Whether the tokens before ``stop``, closing marks left out, end with final punctuation."""
-    while stop > start and _closes(tokens[stop - 1]):
-        stop -= 1
-    return stop > start and _is_final(tokens[stop - 1])
+            start, ended = i + 1, False
 
 
 def _clauses(tokens: Sequence[str], sentence: Span) -> Iterator[Span]:

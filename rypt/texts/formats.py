@@ -8,14 +8,15 @@ of its lines in `reader_of`: everything that reads lists then reads it, tuning t
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from rypt.records import NO_COLUMNS, Candidate
 from rypt.text import FormatError, InputError, NumberedLines, PathLike, is_one_line, tokenize
 from rypt.texts.alignment import is_derivation
-from rypt.texts.features import FeatureField, finite
 from rypt.texts.tokenizer import join_pieces
 
 Numbered = Iterator[tuple[int, Candidate]]
@@ -52,38 +53,30 @@ def read_plain(path: PathLike, lines: NumberedLines, order: Sequence[str] | None
         raise InputError(path, index + 1, f"expected {len(order)} lines, one per segment, found {index + 1}")
 
 
-class BarsLine(NamedTuple):
-    """The fields of a line with ``|||``; features and score as they are written, "" where there are none."""
-
-    segment: str
-    text: str
-    features: str
-    score: str
-    alignment: str | None
-
-
-def split_bars(line: str) -> BarsLine:
-    """The fields of a line as Moses, Joshua, cdec and Marian write it.
+def read_bars(path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None) -> Numbered:
+    """Read an n-best list of Moses, Joshua, cdec or Marian, with ``|||`` between fields.
 
     Moses: ``id ||| text ||| features ||| score [||| alignment …]``. Joshua and cdec: the text may be a derivation, or carry
     ``|0-1|`` after each phrase. Marian: alignment, which may be empty, and word scores stand before the features.
-
-    >>> split_bars("0 ||| the house ||| lm= -1.5 ||| -1.5 ||| 0=0-1 ||| 0-0 0-1")
-    BarsLine(segment='0', text='the house', features='lm= -1.5', score='-1.5', alignment='0-0 0-1')
     """
-    fields = [field.strip(BLANKS) for field in line.split("|||")]
-    if len(fields) < 2:
-        raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
-    if not fields[0]:
-        raise FormatError("expected an id before |||, found none")
-    if "\0" in line:
-        raise FormatError("expected text, found a NUL character")
-    at = 2
-    while at < len(fields) and _is_before_features(fields[at], fields[at + 1 : at + 2]):
-        at += 1
-    features, score = [*fields[at : at + 2], "", ""][:2]
-    alignment = _alignment_of(fields[2:at] + fields[at + 2 :])
-    return BarsLine(fields[0], fields[1], features, score.partition(" ")[0], alignment)
+    for number, line in lines:
+        try:
+            fields = [field.strip(BLANKS) for field in line.split("|||")]
+            if len(fields) < 2:
+                raise FormatError(f"expected id ||| candidate ||| features ||| score, found {line[:40]!r}")
+            if not fields[0]:
+                raise FormatError("expected an id before |||, found none")
+            if "\0" in line:
+                raise FormatError("expected text, found a NUL character")
+            at = 2
+            while at < len(fields) and _is_before_features(fields[at], fields[at + 1 : at + 2]):
+                at += 1
+            features, score = [*fields[at : at + 2], "", ""][:2]
+            alignment = _alignment_of(fields[2:at] + fields[at + 2 :])
+            total = finite(score.partition(" ")[0]) if score else None
+        except FormatError as error:
+            raise InputError(path, number, str(error)) from None
+        yield number, Candidate(fields[0], fields[1], alignment, FeatureField(features, path, number), total)
 
 
 def _is_before_features(field: str, following: Sequence[str]) -> bool:
@@ -101,15 +94,97 @@ def _alignment_of(fields: Sequence[str]) -> str | None:
     return "" if "" in fields else None
 
 
-def read_bars(path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None) -> Numbered:
-    """Read an n-best list with ``|||`` between fields."""
-    for number, line in lines:
+class FeatureField(Mapping[str, float]):
+    """The features in a field of a line, read when they are first used: most commands need none."""
+
+    __slots__ = ("_values", "line", "path", "text")
+
+    def __init__(self, text: str, path: PathLike, line: int) -> None:
+        self.text = text
+        self.path = path
+        self.line = line
+        self._values: dict[str, float] | None = None
+
+    def _read(self) -> dict[str, float]:
+        if self._values is None:
+            try:
+                self._values = read_features(self.text)
+            except FormatError as error:
+                raise InputError(self.path, self.line, str(error)) from None
+        return self._values
+
+    def __getitem__(self, name: str) -> float:
+        return self._read()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+def read_features(text: str) -> dict[str, float]:
+    """Read the features of a candidate: ``Name= v v``, ``name=value``, ``name: v v``, or numbers alone.
+
+    A name with several values stands for name_0, name_1 …; values without a name are called F.
+
+    >>> read_features("LM0= -2.5 TM0= -1 -2 oov=1")
+    {'LM0': -2.5, 'TM0_0': -1.0, 'TM0_1': -2.0, 'oov': 1.0}
+    """
+    words = tokenize(text)
+    single = _single_names(tuple(words[::2]))  # most lists: read in half the time
+    if single and len(words) == 2 * len(single) == 2 * text.count("=") and ":" not in text:
+        return dict(zip(single, _finite(words[1::2]), strict=True))
+    values: list[str] = []
+    named = {"F": values}
+    for word in words:
+        name, equals, value = word.rpartition("=")
+        if equals or word[-1] == ":":
+            name = name if equals else word[:-1]
+            if not name:
+                raise FormatError(f"expected the name of a feature, found {word!r}")
+            values = named.setdefault(name, [])
+        if value and (equals or word[-1] != ":"):
+            values.append(value)
+    names: list[str] = []
+    for name, values in named.items():
+        names += [name] if len(values) == 1 else [f"{name}_{i}" for i in range(len(values))]
+    features = dict(zip(names, _finite([v for values in named.values() for v in values]), strict=True))
+    if len(features) < len(names):
+        raise FormatError(f"the feature {next(n for n in names if names.count(n) > 1)} is there twice")
+    return features
+
+
+@lru_cache(maxsize=256)
+def _single_names(words: tuple[str, ...]) -> list[str]:
+    """The names in ``Name= v Name= v``, where each has one value; none in any other field."""
+    names = [word[:-1] for word in words]
+    plain = all(word[-1] == "=" and name and "=" not in name for word, name in zip(words, names, strict=True))
+    return names if plain and len(set(names)) == len(names) else []
+
+
+def _finite(words: Sequence[str]) -> list[float]:
+    joined = "".join(words)
+    if joined.isascii() and joined.isprintable() and "_" not in joined:
         try:
-            segment, text, features, score, alignment = split_bars(line)
-            total = finite(score) if score else None
-            yield number, Candidate(segment, text, alignment, FeatureField(features, path, number), total)
-        except FormatError as error:
-            raise InputError(path, number, str(error)) from None
+            numbers = list(map(float, words))
+        except ValueError:
+            numbers = [math.nan]
+        if math.isfinite(sum(map(abs, numbers))):
+            return numbers
+    return list(map(finite, words))
+
+
+def finite(text: str | float) -> float:
+    """A number; NaN, infinity and words are refused, and so is what only Python reads as a number, such as 1_000."""
+    plain = not isinstance(text, str) or (text.isascii() and text.isprintable() and "_" not in text)
+    try:
+        value = float(text) if plain else math.nan
+    except (ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise FormatError(f"expected a finite number, found {text!r}")
+    return value
 
 
 def read_fairseq(path: PathLike, lines: NumberedLines, order: Sequence[str] | None = None) -> Numbered:

@@ -29,15 +29,13 @@ from rypt.text import (
 from rypt.texts.alignment import (
     Lexicon,
     LinkError,
-    PhrasePair,
     format_links,
-    has_trace,
     is_derivation,
     link_arrays,
     links_of_pairs,
     parse_derivation,
     parse_phrase_pairs,
-    parse_trace,
+    parse_text,
 )
 from rypt.texts.formats import read_fairseq, read_plain, reader_of
 
@@ -65,6 +63,20 @@ def read_list(
     return (reader or read_plain)(path, chain(head, watched), order)
 
 
+def read_list_of(
+    path: PathLike, order: Sequence[str], watch: Watch = unwatched, *, lines: NumberedLines | None = None
+) -> Iterator[tuple[int, Candidate]]:
+    """The candidates of a list, as `read_list`; one of another segment is refused."""
+    known = frozenset(order)
+    for number, candidate in read_list(path, order, watch, lines=lines):
+        if candidate.segment not in known:
+            message = f"segment {candidate.segment!r} is not in the source"
+            if candidate.segment == str(len(order)):
+                message += f", whose {len(order)} segments count from 0; does the list count from 1?"
+            raise InputError(path, number, message)
+        yield number, candidate
+
+
 def read_candidates(
     path: PathLike,
     segments: Mapping[str, Segment],
@@ -74,24 +86,20 @@ def read_candidates(
     watch: Watch = unwatched,
 ) -> list[Candidate]:
     """Read a list and check it against its segments; errors name file and line."""
-    lexicon = lexicon or Lexicon()
     links = None if alignments is None else [line for _, line in read_lines(alignments)]
     candidates: list[Candidate] = []
-    places: list[int] = []  # the line of each candidate, in the list or in the file of alignments
-    index = -1
-    for index, (number, candidate) in enumerate(read_list(path, list(segments), watch)):
+    numbers: list[int] = []
+    for number, candidate in read_list_of(path, list(segments), watch):
         try:
-            segment = segments.get(candidate.segment)
-            if segment is None:
-                raise FormatError(not_in_source(candidate.segment, len(segments)))
             if links is not None:
-                candidate = replace(candidate, alignment=_links_at(index, links, candidate.segment))
-            candidates.append(aligned_candidate(candidate, segment, lexicon))
+                alignment = _links_at(len(candidates), links, candidate.segment)
+                candidate = replace(candidate, alignment=alignment)
+            candidates.append(aligned_candidate(candidate, segments[candidate.segment], lexicon or {}))
         except FormatError as error:
             raise InputError(path, number, str(error)) from None
-        places.append(number if links is None else index + 1)
-    if links is not None and alignments is not None and len(links) != index + 1:
-        message = f"expected {index + 1} alignments, one for each line of {path}, found {len(links)}"
+        numbers.append(number)
+    if links is not None and alignments is not None and len(links) != len(candidates):
+        message = f"expected {len(candidates)} alignments, one for each line of {path}, found {len(links)}"
         raise InputError(alignments, len(links), message)
     sizes = {name: len(segment.tokens) for name, segment in segments.items()}
     source_sizes = np.array([sizes[candidate.segment] for candidate in candidates], np.int64)
@@ -99,9 +107,9 @@ def read_candidates(
     try:
         links_of_candidates(candidates, source_sizes, target_sizes)
     except LinkError as error:
-        raise InputError(
-            path if alignments is None else alignments, places[error.index], str(error)
-        ) from None
+        if alignments is not None:
+            raise InputError(alignments, error.index + 1, str(error)) from None
+        raise InputError(path, numbers[error.index], str(error)) from None
     return candidates
 
 
@@ -131,35 +139,19 @@ def _links_at(index: int, lines: Sequence[str], segment: str) -> str:
     return links.strip()
 
 
-def not_in_source(segment: str, count: int) -> str:
-    """What to say of a candidate whose segment does not exist.
-
-    >>> not_in_source("40", 40)
-    "segment '40' is not in the source, whose 40 segments count from 0; does the list count from 1?"
-    """
-    counts = f", whose {count} segments count from 0; does the list count from 1?"
-    return f"segment {segment!r} is not in the source{counts if segment == str(count) else ''}"
-
-
 def aligned_candidate(candidate: Candidate, segment: Segment, lexicon: Lexicon) -> Candidate:
-    """Bring every kind of alignment to Pharaoh links."""
+    """Bring every kind of alignment to Pharaoh links; that of a derivation in the text counts before any other."""
     text, alignment = candidate.text, candidate.alignment
     if alignment is not None and not ("=" in alignment or "{" in alignment or "|" in text or "{" in text):
         return candidate  # links, as in most lists
-    pairs: list[PhrasePair] | None = None
-    if is_derivation(text):
-        tokens, pairs = parse_derivation(text)
-        text = " ".join(tokens)
-    elif has_trace(text):
-        text, pairs = parse_trace(text)
+    text, pairs = parse_text(text)
     if alignment is not None and not is_derivation(candidate.text):
         pairs = None
         if is_derivation(alignment):
-            tokens, pairs = parse_derivation(alignment)
-            if tokens != tokenize(text):
-                yields = " ".join(tokens)
+            words, pairs = parse_derivation(alignment)
+            if words != " ".join(tokenize(text)):
                 raise FormatError(
-                    f"the derivation is of another candidate: it yields {yields!r}, not {text!r}"
+                    f"the derivation is of another candidate: it yields {words!r}, not {text!r}"
                 )
         elif "=" in alignment:
             pairs = parse_phrase_pairs(alignment)
@@ -169,11 +161,4 @@ def aligned_candidate(candidate: Candidate, segment: Segment, lexicon: Lexicon) 
         raise FormatError(
             "expected an alignment: a field after the score, a derivation, or a file of links (--alignments)"
         )
-    if text is candidate.text and alignment is candidate.alignment:
-        return candidate
     return replace(candidate, text=text, alignment=alignment)
-
-
-def has_links(candidate: Candidate) -> bool:
-    """Whether a candidate says which source words it translates, by links, a derivation or source ranges."""
-    return bool(candidate.alignment) or is_derivation(candidate.text) or has_trace(candidate.text)

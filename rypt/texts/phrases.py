@@ -19,20 +19,10 @@ SKIP = "[Skip]"  # one for each word of a gap, as in the authors' query files
 
 
 class Phrase(NamedTuple):
-    """Where in a candidate a constituent's translation stands."""
+    """The translation of a constituent: its text, and its positions in the candidate."""
 
     text: str
     positions: tuple[int, ...]
-
-    @property
-    def gaps(self) -> int:
-        """How many runs of other tokens stand inside."""
-        return sum(b - a > 1 for a, b in pairwise(self.positions))
-
-    @property
-    def extent(self) -> int:
-        """How many tokens from the first to the last, gaps included."""
-        return self.positions[-1] - self.positions[0] + 1
 
 
 def linked_positions(links: Links, source_size: int) -> list[list[int]]:

@@ -22,10 +22,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from rypt.options import SEGMENTERS, check_option
-from rypt.text import RyptError
-
-HOW_TO_INSTALL = "pip install 'rypt[segment]'"
 IDEOGRAPHS = [(0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3041, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)]
 IDEOGRAPHS += [(0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF)]
 SOUTH_EAST_ASIAN = ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
@@ -44,30 +40,23 @@ _RUN = re.compile(rf"z[zm]*|{_TOKEN.pattern}")  # a run of letters without space
 SAMPLE = 1000  # texts that decide whether a side is raw
 FINAL = frozenset(".!?…。！？؟।")
 PIECES = 0.1  # of all tokens: ▁ or @@ elsewhere is a slip, not a subword model
-LONGEST_MEAN = {
-    True: 5.0,
-    False: 12.0,
-}  # letters in a word on average: of ideographs and kana, of other scripts
 
 
 @dataclass(frozen=True, slots=True)
 class Segmenter:
-    """What cuts a run of letters without spaces into words; ``cut`` gives pieces that spell the run."""
+    """What cuts a run of letters without spaces into words; ``cut`` gives pieces that spell the run.
 
-    name: str
-    version: str
+    ``signature`` is its name and version, as signatures and `rypt.toml` have them.
+    """
+
+    signature: str
     cut: Callable[[str], Iterable[str]]
-
-    @property
-    def signature(self) -> str:
-        """Name and version, as signatures and `rypt.toml` have them."""
-        return f"{self.name}-{self.version}"
 
     def words(self, run: str) -> list[str]:
         """The words of a run; marks and joiners stay with what precedes them."""
         words: list[str] = []
         for piece in self.cut(run):
-            if words and all(is_mark(character) for character in piece):
+            if words and all(_is_mark(character) for character in piece):
                 words[-1] += piece
             else:
                 words.append(piece)
@@ -119,10 +108,10 @@ def _without_clitics(token: str) -> list[str]:
 def _shape(character: str) -> str:
     """A small (a) or capital (A) letter, a digit (0), an ideograph (z), a mark (m), known punctuation, or other (s)."""
     category = unicodedata.category(character)
-    if is_mark(character):
+    if _is_mark(character):
         return "m"
     if category[0] == "L":
-        if is_ideograph(character):
+        if _is_ideograph(character):
             return "z"
         return "A" if category in ("Lu", "Lt") else "a"
     if category[0] == "N":
@@ -147,15 +136,11 @@ def is_raw(texts: Iterable[str]) -> bool:
         return True
     ends = [text.split()[-1] for text in sample if text.rstrip()[-1] in FINAL]
     attached = sum(len(token) > 1 and token[-2].isalnum() for token in ends)
-    return 2 * attached > len(ends) or _without_spaces(tokens)
-
-
-def _without_spaces(tokens: Sequence[str]) -> bool:
+    if 2 * attached > len(ends):
+        return True
     unspaced = [token for token in tokens if any(map(is_unspaced, token))]
-    if 3 * len(unspaced) < len(tokens):
-        return False
-    longest = LONGEST_MEAN[any(map(is_ideograph, "".join(unspaced[:50])))]
-    return sum(map(len, unspaced)) > longest * len(unspaced)
+    longest_mean = 5 if any(map(_is_ideograph, "".join(unspaced[:50]))) else 12  # letters in a word
+    return 3 * len(unspaced) >= len(tokens) and sum(map(len, unspaced)) > longest_mean * len(unspaced)
 
 
 def tokenized(text: str, segmenter: Segmenter | None = None) -> str:
@@ -167,37 +152,32 @@ def tokenized(text: str, segmenter: Segmenter | None = None) -> str:
     return " ".join(tokens_of(join_pieces(text.split()), segmenter))
 
 
-def is_installed(name: str = "icu") -> bool:
-    """Whether a segmenter can be called here."""
-    return name == "icu" and importlib.util.find_spec("icu4py") is not None
-
-
-def choose_segmenter(name: str = "auto") -> Segmenter | None:
-    """The segmenter that a name asks for; "auto" takes one where it is installed, "none" takes none."""
-    check_option("segmenter", name, SEGMENTERS)
-    if name == "none" or (name == "auto" and not is_installed()):
+def installed_segmenter() -> Segmenter | None:
+    """ICU; None where the extra ``segment`` is not installed."""
+    if importlib.util.find_spec("icu4py") is None:
         return None
-    if not is_installed():
-        raise RyptError(f"the segmenter icu is not installed: {HOW_TO_INSTALL}")
-    return _icu()
-
-
-def _icu() -> Segmenter:
     import icu4py
     from icu4py.breakers import WordBreaker
 
-    return Segmenter("icu", icu4py.icu_version, lambda run: WordBreaker(run, "en"))
+    return Segmenter(f"icu-{icu4py.icu_version}", lambda run: WordBreaker(run, "en"))
+
+
+def segmentation_note(segmenter: Segmenter | None) -> str:
+    """How words of scripts without spaces between them are found."""
+    if segmenter is not None:
+        return f"words of scripts without spaces are found by {segmenter.signature}"
+    return "words of scripts without spaces are not found: pip install 'rypt[segment]' finds them"
 
 
 @cache
-def is_mark(character: str) -> bool:
+def _is_mark(character: str) -> bool:
     """Whether a character only changes the one before it: a combining mark, a joiner, a zero-width space."""
     category = unicodedata.category(character)
     return category[0] == "M" or category == "Cf"
 
 
 @cache
-def is_ideograph(character: str) -> bool:
+def _is_ideograph(character: str) -> bool:
     """Whether a character is a letter of Chinese or Japanese."""
     return _within(character, IDEOGRAPHS) and unicodedata.category(character)[0] == "L"
 

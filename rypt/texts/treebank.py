@@ -7,8 +7,10 @@ A multiword token (``3-4 im``) is one token: it takes the head of its highest wo
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
 
 from rypt.records import Segment, Span
 from rypt.text import FormatError, InputError, PathLike, read_lines
@@ -30,84 +32,61 @@ def parsed(segment: Segment) -> SourceTree | None:
 def segments_with_trees(
     segments: Sequence[Segment], path: PathLike
 ) -> list[tuple[Segment, SourceTree | None]]:
-    """Each segment with the tree that stands at its place in the file, in any of the forms `read_blocks` knows.
+    """Each segment with the tree at its place in the file, CoNLL-U or brackets.
 
-    ``()`` or an empty line is a segment without a parse. Tokens must match; a mismatch names segment and token.
-    """
-    blocks = list(read_blocks(path))
-    if len(blocks) != len(segments):
-        line = blocks[-1][0][0] if blocks else 1
-        raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
-    return [_with_tree(segment, block, path) for segment, block in zip(segments, blocks, strict=True)]
-
-
-def _with_tree(segment: Segment, block: Lines, path: PathLike) -> tuple[Segment, SourceTree | None]:
-    text = " ".join(line.strip() for _, line in block)
-    try:
-        if _is_conllu(block):
-            tree = tree_from_conllu([line for _, line in block], segment.tokens)
-            text = str(tree)
-        else:
-            tree = SourceTree.from_brackets(text)
-        matched = tree.matched(segment.tokens) if tree.tokens else None
-    except FormatError as error:
-        raise InputError(path, block[0][0], f"segment {segment.id}: {error}") from None
-    return Segment(segment.id, segment.text, text if tree.tokens else None, segment.language), matched
-
-
-def read_blocks(path: PathLike) -> Iterator[Lines]:
-    """The numbered lines of each tree.
-
-    CoNLL-U has a blank line after each tree. Brackets stand one tree per line when every line begins one, otherwise a
-    tree goes on until its brackets are closed.
+    CoNLL-U has a blank line after each tree. There is one tree in brackets per line when every line begins one, otherwise
+    a tree goes on until its brackets are closed; ``()`` or an empty line is a segment without a parse. Tokens must match;
+    a mismatch names segment and token.
     """
     lines = list(read_lines(path))
     first = next((line for _, line in lines if line.strip()), "")
-    if _is_conllu([(1, first)]):
-        yield from _conllu_blocks(lines)
+    if is_conllu := re.match(r"#|\d+([-.]\d+)?\t", first) is not None:
+        blocks = [
+            list(block) for blank, block in groupby(lines, lambda line: not line[1].strip()) if not blank
+        ]
     elif all(line.startswith("(") or not line.strip() for _, line in lines):
-        yield from ([line] for line in lines)
+        blocks = [[line] for line in lines]
     else:
-        yield from _bracket_blocks(lines, path)
+        blocks = _bracket_blocks(lines, path)
+    if len(blocks) != len(segments):
+        line = blocks[-1][0][0] if blocks else 1
+        raise InputError(path, line, f"expected {len(segments)} trees, one per segment, found {len(blocks)}")
+    pairs: list[tuple[Segment, SourceTree | None]] = []
+    for segment, block in zip(segments, blocks, strict=True):
+        lines_of_tree = [line for _, line in block]
+        text = " ".join(line.strip() for line in lines_of_tree)
+        try:
+            if is_conllu:
+                tree = tree_from_conllu(lines_of_tree, segment.tokens)
+            else:
+                tree = SourceTree.from_brackets(text)
+            matched = tree.matched(segment.tokens) if tree.tokens else None
+            text = str(tree) if is_conllu else text
+        except FormatError as error:
+            raise InputError(path, block[0][0], f"segment {segment.id}: {error}") from None
+        pairs.append((replace(segment, tree=text if tree.tokens else None), matched))
+    return pairs
 
 
-def _is_conllu(block: Lines) -> bool:
-    return any(re.match(r"#|\d+([-.]\d+)?\t", line) for _, line in block)
-
-
-def _conllu_blocks(lines: Lines) -> Iterator[Lines]:
-    block: Lines = []
-    for number, line in lines:
-        if line.strip():
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _bracket_blocks(lines: Lines, path: PathLike) -> Iterator[Lines]:
-    block: Lines = []
+def _bracket_blocks(lines: Lines, path: PathLike) -> list[Lines]:
+    blocks: list[Lines] = []
     depth = 0
     for number, line in lines:
         if not line.strip():
             continue
         if depth and line.startswith("("):
             break
-        block.append((number, line))
+        if not depth:
+            blocks.append([])
+        blocks[-1].append((number, line))
         depth += line.count("(") - line.count(")")
-        if depth == 0:
-            yield block
-            block = []
-    if block:
-        raise InputError(
-            path, block[0][0], f"unbalanced brackets: {depth} not closed in the tree that begins here"
-        )
+    if depth:
+        message = f"unbalanced brackets: {depth} not closed in the tree that begins here"
+        raise InputError(path, blocks[-1][0][0], message)
+    return blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class _Word(NamedTuple):
     """One word line: its form, head (0 for the root), relation, and the surface token it belongs to."""
 
     form: str
@@ -128,20 +107,28 @@ def tree_from_conllu(lines: Sequence[str], source: Sequence[str] | None = None) 
     surface, words = _read_words(lines)
     if source is not None and len(source) == len(words) != len(surface):
         surface = [word.form for word in words]
-        words = [Word(word.form, word.head, word.relation, i) for i, word in enumerate(words)]
-    heads, relations = _token_heads(words, len(surface))
-    yields = _yields(heads)
+        words = [word._replace(token=i) for i, word in enumerate(words)]
+    highest: dict[int, _Word] = {}  # of each token
+    for word in sorted(words, key=lambda word: _depth(words, word)):
+        highest.setdefault(word.token, word)
+    yields: list[set[int]] = [set() for _ in surface]
+    for token in range(len(surface)):
+        ancestor: int | None = token
+        while ancestor is not None:
+            yields[ancestor].add(token)
+            head = highest[ancestor].head
+            ancestor = words[head - 1].token if head else None
     spans = [
-        (Span(min(tokens), max(tokens) + 1), relations[head])
-        for head, tokens in enumerate(yields)
+        (Span(min(tokens), max(tokens) + 1), highest[top].relation)
+        for top, tokens in enumerate(yields)
         if max(tokens) - min(tokens) + 1 == len(tokens)
     ]
     return SourceTree.from_spans(surface, spans)
 
 
-def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
+def _read_words(lines: Sequence[str]) -> tuple[list[str], list[_Word]]:
     surface: list[str] = []
-    words: list[Word] = []
+    words: list[_Word] = []
     range_end = 0
     for line in lines:
         if line.startswith("#") or not line.strip():
@@ -163,7 +150,7 @@ def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
                 raise ValueError
             if int(number) > range_end:
                 surface.append(form)
-            words.append(Word(form, int(head), relation, len(surface) - 1))
+            words.append(_Word(form, int(head), relation, len(surface) - 1))
         except ValueError:
             raise FormatError(
                 f"expected word {len(words) + 1} with the number of its head, found {line!r}"
@@ -176,20 +163,7 @@ def _read_words(lines: Sequence[str]) -> tuple[list[str], list[Word]]:
     return surface, words
 
 
-def _token_heads(words: Sequence[Word], size: int) -> tuple[list[int], list[str]]:
-    """The head token (-1 for a root) and the relation of each surface token: those of its highest word."""
-    heads, relations = [-1] * size, [""] * size
-    best = [len(words) + 1] * size
-    for word in words:
-        depth = _depth(words, word)
-        if depth < best[word.token]:
-            best[word.token] = depth
-            heads[word.token] = words[word.head - 1].token if word.head else -1
-            relations[word.token] = word.relation
-    return heads, relations
-
-
-def _depth(words: Sequence[Word], word: Word) -> int:
+def _depth(words: Sequence[_Word], word: _Word) -> int:
     depth = 0
     while word.head:
         word = words[word.head - 1]
@@ -197,13 +171,3 @@ def _depth(words: Sequence[Word], word: Word) -> int:
         if depth > len(words):
             raise FormatError(f"the heads form a circle through {word.form!r}")
     return depth
-
-
-def _yields(heads: Sequence[int]) -> list[set[int]]:
-    yields: list[set[int]] = [set() for _ in heads]
-    for token in range(len(heads)):
-        ancestor = token
-        while ancestor >= 0:
-            yields[ancestor].add(token)
-            ancestor = heads[ancestor]
-    return yields

@@ -57,7 +57,7 @@ class SourceTree:
 
     @classmethod
     def from_brackets(cls, text: str) -> "SourceTree":
-        """Read Penn brackets; several trees side by side become children of one root."""
+        """Read Penn brackets, one tree or several side by side."""
         from nltk import Tree
 
         try:
@@ -68,15 +68,11 @@ class SourceTree:
             raise FormatError(TOO_DEEP if "nesting depth" in str(error) else unbalanced) from None
         if outside := next((child for child in top if isinstance(child, str)), None):
             raise FormatError(f"expected a tree in brackets, found {outside!r} outside of them")
-        return cls._from_nodes(top)
+        return cls.from_nltk(*top)
 
     @classmethod
-    def from_nltk(cls, tree: Any) -> "SourceTree":
-        """Take an ``nltk.Tree``, which is what most parsers for Python return."""
-        return cls._from_nodes([tree])
-
-    @classmethod
-    def _from_nodes(cls, trees: Iterable[Any]) -> "SourceTree":
+    def from_nltk(cls, *trees: Any) -> "SourceTree":
+        """Take an ``nltk.Tree``, which is what most parsers for Python return; several become children of one root."""
         tokens: list[str] = []
         spans: list[tuple[Span, str]] = []
 
@@ -99,16 +95,16 @@ class SourceTree:
 
     @classmethod
     def from_spans(cls, tokens: Sequence[str], spans: Iterable[tuple[Span, str]]) -> "SourceTree":
-        """Nest spans, given outer before inner; equal ones become one, words without a node get one."""
-        given = list(spans)
-        bare = set(range(len(tokens))) - {span.start for span, _ in given if len(span) == 1}
-        given += [(Span(i, i + 1), "X") for i in bare]
-        if tokens and not any(span == (0, len(tokens)) for span, _ in given):
-            given.insert(0, (Span(0, len(tokens)), "ROOT"))
-        given.sort(key=lambda item: (item[0].start, -item[0].stop))
+        """Build a tree from spans, outer before inner; equal spans become one, uncovered words get nodes."""
+        labelled = list(spans)
+        bare = set(range(len(tokens))) - {span.start for span, _ in labelled if len(span) == 1}
+        labelled += ((Span(i, i + 1), "X") for i in bare)
+        if tokens and not any(span == (0, len(tokens)) for span, _ in labelled):
+            labelled.append((Span(0, len(tokens)), "ROOT"))
+        labelled.sort(key=lambda item: (item[0].start, -item[0].stop))
         constituents: list[Constituent] = []
         open_nodes: list[int] = []
-        for span, label in given:
+        for span, label in labelled:
             while open_nodes and constituents[open_nodes[-1]].span.stop <= span.start:
                 open_nodes.pop()
             parent = open_nodes[-1] if open_nodes else -1
@@ -146,11 +142,11 @@ class SourceTree:
 
     @cached_property
     def index(self) -> dict[Span, int]:
-        """Where each span stands in `constituents`."""
+        """The position of each span in `constituents`."""
         return {constituent.span: i for i, constituent in enumerate(self.constituents)}
 
     def matched(self, tokens: Sequence[str]) -> "SourceTree":
-        """The same tree over the tokens of the source; a token that differs is named.
+        """The same tree over the tokens of the source; an error names the first token that differs.
 
         Case, Unicode composition, escapes (``-LRB-``, ``&apos;``) and the style of quotation marks may differ.
         """

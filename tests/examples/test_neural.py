@@ -11,7 +11,7 @@ from hits.compare.lists import compare_systems
 from rypt.metrics.metric import Resources, read_metric
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "metrics"
 COMET = """

@@ -41,7 +41,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     second = decoded(capsys, campaign, "--weights", tmp_path / "other")
     assert (second["iteration"], second["already"]) == (2, False)
     assert Campaign.open(campaign).files.nbest == ["lists/1.nbest.gz", "lists/2.nbest.gz"]
-    texts = [{c.text for c in candidates} for _, candidates in Campaign.open(campaign).lists()]
+    texts = [{c.text for c in candidates} for _, candidates in Campaign.open(campaign).lists]
     assert second["new"] == len(texts[1] - texts[0]) > 0
     assert second["all_candidates"] == len(texts[0] | texts[1]) == len(Campaign.open(campaign).candidates)
     # what was used for decoding before is not decoded with again

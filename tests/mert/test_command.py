@@ -16,9 +16,9 @@ START = {"LM0": 0.5, "TM0_0": 0.25, "TM0_1": 0.25, "Distortion0": 0.5}
 
 
 def test_help_groups_the_options(capsys):
-    out = run(capsys, "tune", "--help")[1].partition("\n\nWhat")[2]
+    out = run(capsys, "tune", "--help")[1].partition("\n\nGoal")[2]
     titles = re.findall(r"^(\w.*):$", out, re.MULTILINE)
-    assert titles == ["From where", "Limits", "Search", "Decoder", "Output", "Help"]
+    assert titles == ["Input", "Limits", "Search", "Decoder", "Output", "Help"]
     assert len(re.findall(r"^  (?:-\w, )?--", out, re.MULTILINE)) <= 28 + 1  # with --help
     code, _, err = run(capsys, "tune", "--decoder", "x {weights} {nbest}")
     assert (code, "a decoder needs --weights to start with" in err) == (2, True)

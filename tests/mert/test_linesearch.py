@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mert.linesearch import best_interval, changes_along, line_search
+from mert.linesearch import Step, best_interval, changes_along, line_search
 from mert.problem import winners
 from rypt.metrics.bleu import Bleu
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 
 def ratio(sums):
@@ -152,7 +152,7 @@ def test_the_interval_that_is_chosen(points, data, low, high):
     scores = data.draw(st.lists(st.integers(0, 2).map(float), min_size=size, max_size=size))
     cut = [(max(a, low), min(b, high)) for a, b in itertools.pairwise([-np.inf, *points, np.inf])]
     open_ones = [i for i, (a, b) in enumerate(cut) if a < b]
-    step = best_interval(np.array(points), np.array(scores), low, high)
+    step = Step(*best_interval(np.array(points), np.array(scores), low, high))
     assert step.score == max(scores[i] for i in open_ones)
     equal = [cut[i] for i in open_ones if scores[i] == step.score]
     if any(a < 0 < b for a, b in equal):

@@ -12,7 +12,7 @@ from mert import lists as lists_module
 from mert.lists import read_lists, segment_number
 from rypt.records import Candidate
 from rypt.text import InputError, RyptError
-from rypt.texts.features import read_features
+from rypt.texts.formats import read_features
 
 
 def written(tmp_path, *texts):

@@ -21,7 +21,7 @@ from mert.weights import read_weights
 from rypt.metrics.bleu import Bleu
 from rypt.metrics.metric import Resources, read_metric
 from rypt.text import RyptError
-from rypt.texts.references import read_references
+from rypt.texts.lists import read_references
 
 TOY = FunctionDecoder(toy.decode)
 

@@ -16,7 +16,7 @@ from mert.weights import read_weights
 from rypt.campaign.folder import Campaign
 from rypt.metrics.bleu import Bleu
 from rypt.text import RyptError
-from rypt.texts.references import read_references
+from rypt.texts.lists import read_references
 
 QUICK = mert.SearchSettings(restarts=2, aim="list")
 

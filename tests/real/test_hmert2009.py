@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,11 @@ def run(*arguments: str) -> None:
     cli.main(list(arguments))
 
 
+def allows(limits: QueryLimits, positions: tuple[int, ...]) -> bool:
+    gaps = sum(b - a > 1 for a, b in pairwise(positions))
+    return bool(limits.allow(len(positions), positions[-1] - positions[0] + 1, gaps))
+
+
 def pilot_lines(campaign: Campaign) -> set[str]:
     """All queries in the authors' form: ``i j_k ||| phrase ||| count ||| candidate ||| start``.
 
@@ -59,7 +65,7 @@ def pilot_lines(campaign: Campaign) -> set[str]:
         for span in [c.span for c in tree.constituents if len(c.span) <= 6] if tree else ():
             tokens = candidate.text.lower().split(" ")
             phrase = phrase_of(span, candidate_links(candidate, tree), tokens)
-            if phrase is None or not QueryLimits().allow(len(phrase.positions), phrase.extent, phrase.gaps):
+            if phrase is None or not allows(QueryLimits(), phrase.positions):
                 continue
             start, stop = phrase.positions[0], phrase.positions[-1] + 1
             words = " ".join(tokens[i] if i in phrase.positions else "[Skip]" for i in range(start, stop))

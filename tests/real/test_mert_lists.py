@@ -11,7 +11,7 @@ from mert.lists import read_lists
 from mert.problem import make_problem
 from mert.search import SearchSettings, optimize, solve
 from rypt.metrics.bleu import Bleu
-from rypt.texts.references import read_references
+from rypt.texts.lists import read_references
 
 pytestmark = pytest.mark.real
 

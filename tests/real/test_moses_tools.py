@@ -12,7 +12,7 @@ import pytest
 from mert.lists import read_lists
 from mert.moses.files import FEATURES, read_blocks
 from mert.moses.scripts import write_scripts
-from rypt.texts.references import read_references
+from rypt.texts.lists import read_references
 
 pytestmark = pytest.mark.real
 MOSES = 0.09833  # what Moses' own mert reaches from 21 starts

@@ -77,15 +77,17 @@ def rank() -> None:
 @click.option(
     "--unit",
     type=click.Choice((*UNITS, *SCORE_UNITS)),
-    help="What is resampled [whole rankings (row) where the file has them, else single comparisons; of "
-    "scores documents].",
+    help=(
+        "What is resampled [whole rankings (row) if the file has them, else single comparisons; for scores, "
+        "documents]."
+    ),
 )
 @click.option(
     "--range",
     "shape",
     type=click.Choice(SHAPES),
     help="Drop the ranks at both ends, or take the most frequent rank and its neighbours up to 95 "
-    "% (densest) [densest where rows or documents are drawn, as in WMT13's table, else ends].",
+    "% (densest) [densest if rows or documents are resampled, as in WMT13's table, else ends].",
 )
 @LEVEL
 @THREADS

@@ -31,8 +31,10 @@ READING = (
         "--columns",
         default="",
         metavar="ROLE=COLUMN,…",
-        help="Which columns of a table are which: a, b, winner of comparisons; system, score, segment, document, "
-        "rater of scores [guessed from their names].",
+        help=(
+            "Columns of a table by role: a, b, winner for comparisons; system, score, segment, document, rater "
+            "for scores [guessed from their names]."
+        ),
     ),
     click.option(
         "--languages",
@@ -52,7 +54,7 @@ READING = (
     click.option(
         "--better",
         type=click.Choice(("higher", "lower")),
-        help="Which segment scores are better [as the file says, else higher].",
+        help="Whether higher or lower segment scores are better [as the file says, else higher].",
     ),
     click.option("--standardize", "-z", is_flag=True, help="Standardise segment scores by rater (z)."),
     click.option(

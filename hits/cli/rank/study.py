@@ -37,7 +37,9 @@ def _sizes(context: click.Context, option: click.Parameter, value: str) -> list[
 
 
 @click.command("plan")
-@click.option("--systems", type=click.IntRange(2, 1000), default=15, show_default=True)
+@click.option(
+    "--systems", type=click.IntRange(2, 1000), default=15, show_default=True, help="Number of systems."
+)
 @click.option(
     "--variance",
     type=click.FloatRange(min=0, min_open=True),

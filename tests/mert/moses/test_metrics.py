@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from mert.moses.metrics import MAKERS, read_file_metric
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 WORDS = st.lists(st.sampled_from(["the", "The", "cat", "sat", "mat"]), min_size=1, max_size=8).map(" ".join)
 

@@ -47,7 +47,7 @@ def test_made_and_opened_again(texts):
     ]
     assert campaign.trees["1"] is None
     assert [c.text for c in campaign.candidates] == ["the house", "house", "yes"]
-    assert [len(candidates) for _, candidates in campaign.lists()] == [3]
+    assert [len(candidates) for _, candidates in campaign.lists] == [3]
     assert campaign.references == [["the house", "yes"]]
     with campaign.database() as db:
         assert [segment.id for segment in db.segments()] == ["0", "1"]
@@ -94,7 +94,6 @@ def test_lists_merge_without_duplicates(texts):
     [
         ({"alignments": ["a", "b"]}, "expected as many --alignments as --nbest, 1, found 2"),
         ({"source": "-"}, "expected files that stay"),
-        ({"nbest": ["/dev/null"]}, "expected candidates, found none"),
         ({"nbest": []}, "expected at least one list of candidates"),
     ],
 )
@@ -118,7 +117,6 @@ def test_campaigns_that_could_not_be_scored(texts, changes, message):
             "source:2: segment 1 is there already",
         ),
         ("source", '{"id": 1}\n', "source:1: expected a field text"),
-        ("source", '{"translation": {"de": "das Haus"}}\n', "source:1: "),
     ],
 )
 def test_nothing_is_written_when_a_file_has_a_mistake(texts, name, text, message):

@@ -71,8 +71,8 @@ LISTS = {
 
 @pytest.fixture
 def systems(tmp_path: Path) -> Campaign:
-    (tmp_path / "source").write_text("a b\nc d\n")
-    (tmp_path / "trees").write_text("(S (A a) (B b))\n(S (C c) (D d))\n")
+    (tmp_path / "source").write_text("a b\nc d\ne\n")
+    (tmp_path / "trees").write_text("(S (A a) (B b))\n(S (C c) (D d))\n(S e)\n")
     for name, texts in LISTS.items():
         rows = [{"id": "0", "candidate": text, "alignment": "0-0 1-1"} for text in texts]
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -107,8 +107,9 @@ def test_a_candidate_is_named_by_number_list_or_best(systems, candidate, text, n
             "C",
             "expected a candidate's number, best or the name of a list, found 'C'; lists: A, B.2, 3, best",
         ),
+        ("2", "best", "segment 2 has no candidate in the campaign's lists"),
         ("0", "last", "the list last.jsonl has no candidate of segment 0"),
-        ("9", 0, "segment '9' is not in the campaign, whose segments are 0 to 1"),
+        ("9", 0, "segment '9' is not in the campaign, whose segments are 0 to 2"),
     ],
 )
 def test_candidates_that_do_not_exist(systems, segment, candidate, message):

@@ -28,52 +28,26 @@ def read(folder, text):
     return read_settings(folder)
 
 
-def test_sections_are_read(tmp_path):
-    text = """
-[decoder]
-command = "moses -f {config} -n-best-list {nbest} 100"
-weights = "moses.ini"
-timeout = 90
-[market]
-endpoint = "https://example.org"
-wage = 15.50
-[loop]
-budget = "25.00"
-labels = 50
-exclude_bad = false
-"""
-    settings = read(tmp_path, FILES + text)
-    assert settings.decoder == DecoderSettings(
-        "moses -f {config} -n-best-list {nbest} 100", "moses.ini", timeout=90.0
-    )
-    assert settings.market == MarketSettings(endpoint="https://example.org", wage=Decimal("15.50"))
-    assert settings.loop == LoopSettings(Decimal("25.00"), labels=50, exclude_bad=False)
-    assert settings.scoring == Scoring()
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[files]\nsource = 3 4\n", "expected TOML: .* line 2"),
         ("x = " + "[" * 100_000, "expected TOML: too deeply nested"),
-        ("[fils]\n", r"unknown section \[fils\], expected one of files, scoring"),
-        ("[files]\ntrees = 't'\n", r"a setting of \[files\] is missing, expected source"),
-        ("[files]\nsauce = 'x'\n", r"unknown setting 'sauce' in \[files\], expected source, trees"),
-        ("[files]\nsource = 3\n", r"expected source in \[files\] as a text, found 3"),
-        ("[files]\nnbest = [1]\n", r"expected nbest in \[files\] as a list of texts, found \[1\]"),
-        (FILES + "[scoring]\nties = 'coin'\n", r"\[scoring\]: expected ties as one of unknown, no, yes"),
-        (FILES + "[decoder]\ntimeout = nan", r"expected timeout in \[decoder\] as a number, found NaN"),
-        (
-            FILES + '[decoder]\ncommand = "moses > {nbest}"',
-            r"expected {weights} or {config} in the decoder's",
-        ),
-        (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint that begins with http"),
-        (FILES + "[market]\nseverity = 1", r"expected severity in \[market\] as true or false, found 1"),
-        (FILES + '[market]\nwage = "-1"', r"as an amount of dollars such as \"25.00\", found '-1'"),
-        (FILES + "[loop]\nlabels = 2.5", r"expected labels in \[loop\] as a whole number, found 2.5"),
+        ("[fils]\n", r"unknown section \[fils\]"),
+        ("[files]\ntrees = 't'\n", r"a setting of \[files\] is missing"),
+        ("[files]\nsauce = 'x'\n", r"unknown setting 'sauce' in \[files\]"),
+        ("[files]\nsource = 3\n", r"source in \[files\] as a text, found 3"),
+        ("[files]\nnbest = [1]\n", r"nbest in \[files\] as a list of texts, found \[1\]"),
+        (FILES + "[scoring]\nties = 'coin'\n", r"\[scoring\]: expected ties as one of"),
+        (FILES + "[decoder]\ntimeout = nan", r"timeout in \[decoder\] as a number, found NaN"),
+        (FILES + '[decoder]\ncommand = "moses > {nbest}"', r"expected {weights} or {config}"),
+        (FILES + '[market]\nendpoint = "mturk"', r"\[market\]: expected an endpoint"),
+        (FILES + "[market]\nseverity = 1", r"severity in \[market\] as true or false, found 1"),
+        (FILES + '[market]\nwage = "-1"', r"an amount of dollars such as \"25.00\", found '-1'"),
+        (FILES + "[loop]\nlabels = 2.5", r"labels in \[loop\] as a whole number, found 2.5"),
         (FILES + "[loop]\npatience = 0", r"\[loop\]: expected patience of at least 1, found 0"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_name_the_file_and_the_setting(tmp_path, text, message):
     with pytest.raises(InputError, match=f"{tmp_path}/rypt.toml: .*{message}"):
         read(tmp_path, text)
@@ -101,6 +75,9 @@ def test_what_is_written_is_read(tmp_path_factory, lists, name, budget, excludes
     )
     write_settings(settings, folder)
     assert read_settings(folder) == settings
+    text = f"{FILES}[market]\nwage = 15.50\n[loop]\nbudget = 25\n"  # amounts may be numbers
+    assert read(folder, text).market.wage == Decimal("15.50")
+    assert read(folder, text).loop.budget == 25
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from rypt.records import Candidate
 from rypt.scoring.learning import scorer_from_database
 from rypt.scoring.report import score_report
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
 REFERENCES = References([["the cat sat", "a b c d"], ["the cat sat down", "A b"]])

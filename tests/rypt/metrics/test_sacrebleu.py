@@ -17,7 +17,7 @@ from rypt.metrics.metric import Resources, read_metric
 from rypt.metrics.ter import Ter
 from rypt.records import Candidate
 from rypt.text import RyptError
-from rypt.texts.references import References
+from rypt.texts.lists import References
 
 SPACES = ["  ", *" \t\u00a0\u2003\u3000\u2028\u0085\x1c\x1f\x0b\u1680\u205f\u202f"]
 LOOKALIKES = list("\u200b\u2060\u0084\u180e\u3001\u200d\x08\x7f\u203f\ufeff")  # no spaces

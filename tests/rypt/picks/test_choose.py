@@ -29,7 +29,7 @@ def test_bleu_picks_by_sentence_bleu(chooser):
 def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
     campaign = make(tmp_path / "c", systems=4, segments=10)
     best = Chooser(campaign).picks(parse_pick_metric("bleu"))
-    lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists()}
+    lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists}
     chooser = Chooser(campaign, judged_only=["sys0", "sys2"])
     found = chooser.picks(parse_pick_metric("bleu"))
     assert all(

@@ -109,7 +109,7 @@ def test_people() -> None:
 
 def test_words_of_scripts_without_spaces(tmp_path: Path) -> None:
     chinese = replace(ONE, source="宇宙很大。", target="ปี2020")
-    texts = collect_texts("x.tsv", [chinese], segmenter=Segmenter("runs", "1.0", lambda run: [run]))
+    texts = collect_texts("x.tsv", [chinese], segmenter=Segmenter("runs-1.0", lambda run: [run]))
     texts.write(tmp_path / "t")
     assert jsonl(tmp_path / "t/source.jsonl") == [{"id": "7", "text": "宇宙很大 。"}]
     assert jsonl(tmp_path / "t/systems/A.jsonl") == [{"id": "7", "candidate": "ปี 2020"}]

@@ -3,8 +3,10 @@
 import math
 import random
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,42 +31,23 @@ LINKS = st.sets(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), m
 
 
 def by_matrix(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The same heuristic on three matrices of booleans, as its authors describe it: rows, then columns."""
-    f, b = ([[(i, j) in links for j in range(SIZE)] for i in range(SIZE)] for links in (forward, backward))
-    a = [[f[i][j] and b[i][j] for j in range(SIZE)] for i in range(SIZE)]
-
-    def row(i: int) -> bool:
-        return any(a[i])
-
-    def column(j: int) -> bool:
-        return any(a[i][j] for i in range(SIZE))
-
+    """The same heuristic on matrices of booleans, as its authors describe it: rows, then columns."""
+    a = np.array([[(i, j) in forward & backward for j in range(SIZE)] for i in range(SIZE)])
     added = True
     while added:
         added = False
-        for i in range(SIZE):
-            for j in range(SIZE):
-                if not a[i][j]:
-                    continue
-                for x, y in (
-                    (i - 1, j),
-                    (i, j - 1),
-                    (i + 1, j),
-                    (i, j + 1),
-                    (i - 1, j - 1),
-                    (i - 1, j + 1),
-                    (i + 1, j - 1),
-                    (i + 1, j + 1),
-                ):
-                    inside = 0 <= x < SIZE and 0 <= y < SIZE
-                    if inside and (f[x][y] or b[x][y]) and not a[x][y] and (not row(x) or not column(y)):
-                        a[x][y] = added = True
-    for matrix in (f, b):
-        for i in range(SIZE):
-            for j in range(SIZE):
-                if matrix[i][j] and not row(i) and not column(j):
-                    a[i][j] = True
-    return {(i, j) for i in range(SIZE) for j in range(SIZE) if a[i][j]}
+        for i, j in product(range(SIZE), repeat=2):
+            for down, right in (
+                ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)) if a[i, j] else ()
+            ):
+                x, y = i + down, j + right
+                if (x, y) in forward | backward and not a[x, y] and not (a[x].any() and a[:, y].any()):
+                    a[x, y] = added = True
+    for links in (forward, backward):
+        for i, j in sorted(links):
+            if not a[i].any() and not a[:, j].any():
+                a[i, j] = True
+    return {(i, j) for i, j in product(range(SIZE), repeat=2) if a[i, j]}
 
 
 @given(LINKS, LINKS)

@@ -8,20 +8,21 @@ from hypothesis import strategies as st
 
 from rypt.ratings.labels import spelling, token_places, token_spelling
 from rypt.text import tokenize
-from rypt.texts.tokenizer import Segmenter, choose_segmenter, is_installed, is_raw, tokens_of
+from rypt.texts.tokenizer import Segmenter, installed_segmenter, is_raw, tokens_of
 from rypt.texts.trees import SourceTree
 
 ODD = "aB3 .,:'’\"`-–…!?()@&;_\\/*ßée\u0301\u0300\u200d\u00a0\u2028我宇宙〇カな々กคน้า\u200bະខ្ကာ¡|<>{}lrbn"
 MIXED = st.text(st.sampled_from(ODD)) | st.text()
-LETTERS, WHOLE_RUNS = Segmenter("letters", "1", list), Segmenter("runs", "1", lambda run: [run])
-ANY_SEGMENTER = st.sampled_from([None, LETTERS, WHOLE_RUNS, choose_segmenter("auto")])
+LETTERS, WHOLE_RUNS = Segmenter("letters-1", list), Segmenter("runs-1", lambda run: [run])
+ICU = installed_segmenter()
+ANY_SEGMENTER = st.sampled_from([None, LETTERS, WHOLE_RUNS, ICU])
 
 
 @given(MIXED, ANY_SEGMENTER)
 @example("'' ''' `` '\u0301 \u0301x a\u0301", LETTERS)
 @example("AT&amp;T @-@ @@@ -LRB- *rrb* \\/ |0-1| (X{0-2}", None)
 @example("don''t it's'' l''x", None)
-@example("𠀀宇宙\u200b宇\ufe00 \u0e49ก", choose_segmenter("auto"))
+@example("𠀀宇宙\u200b宇\ufe00 \u0e49ก", ICU)
 def test_tokens_spell_the_text(text: str, segmenter: Segmenter | None) -> None:
     tokens = tokens_of(text, segmenter)
     assert "".join(tokens) == "".join(text.split())
@@ -66,13 +67,12 @@ def test_runs_that_a_segmenter_is_given(text: str, tokens: str) -> None:
     assert " ".join(tokens_of(text, WHOLE_RUNS)) == tokens
 
 
-@pytest.mark.skipif(not is_installed(), reason="icu4py is not installed (pip install 'rypt[segment]')")
+@pytest.mark.skipif(ICU is None, reason="icu4py is not installed (pip install 'rypt[segment]')")
 def test_words_of_icu() -> None:
-    segmenter = choose_segmenter("icu")
-    assert segmenter is not None
-    assert re.fullmatch(r"icu-\d+\.\d+", segmenter.signature)
+    assert ICU is not None
+    assert re.fullmatch(r"icu-\d+\.\d+", ICU.signature)
     for words in ("宇宙 大部分 知识", "這個 宇宙", "ผม อยาก ให้ จักรวาล", "ທຸກຄົນ ຄິດ", "គិត អំពី ចក្រវាល"):
-        assert segmenter.words(words.replace(" ", "")) == words.split()
+        assert ICU.words(words.replace(" ", "")) == words.split()
 
 
 @pytest.mark.parametrize(

@@ -15,30 +15,19 @@ from rypt.texts.treebank import parsed, segments_with_trees, tree_from_conllu
 from rypt.texts.trees import SourceTree
 
 
-def spans(tree):
-    return [str(c.span) for c in tree.constituents]
-
-
-def test_wrapper_function_tags_and_unary_chains():
-    tree = SourceTree.from_brackets("( (S (NP-SBJ-1 (PRP I)) (VP=2 (VBP run))) )")
-    assert tree.tokens == ("I", "run")
-    assert [(str(c.span), c.label, c.parent) for c in tree.constituents] == [
-        ("0-2", "S", -1),
-        ("0-1", "NP+PRP", 0),
-        ("1-2", "VP+VBP", 0),
-    ]
-
-
-def test_traces_and_empty_elements_vanish_with_their_parents():
-    tree = SourceTree.from_brackets("(S (NP-SBJ (-NONE- *T*-1)) (VP (VB go) (NP (-NONE- *))))")
-    assert (tree.tokens, spans(tree)) == (("go",), ["0-1"])
-
-
-def test_brackets_are_unescaped_in_leaves_only():
-    tree = SourceTree.from_brackets("(NP (-LRB- -LRB-) (NN x\\/y) (-RRB- -RRB-))")
-    assert tree.tokens[0] == "("
-    assert tree.tokens[2] == ")"
-    assert tree.constituents[1].label == "-LRB-"
+@pytest.mark.parametrize(
+    ("brackets", "tokens", "nodes"),
+    [
+        ("( (S (NP-SBJ-1 (PRP I)) (VP=2 (VBP run))) )", ["I", "run"], ["0-2 S -1", "0-1 NP+PRP 0", "1-2 VP+VBP 0"]),
+        ("(S (NP-SBJ (-NONE- *T*-1)) (VP (VB go) (NP (-NONE- *))))", ["go"], ["0-1 S+VP+VB -1"]),
+        ("(NP (-LRB- -LRB-) (NN x\\/y))", ["(", "x/y"], ["0-2 NP -1", "0-1 -LRB- 0", "1-2 NN 0"]),
+    ],
+)  # fmt: skip
+def test_constituents_of_brackets(brackets, tokens, nodes):
+    """Function tags, unary chains, traces and escapes."""
+    tree = SourceTree.from_brackets(brackets)
+    assert list(tree.tokens) == tokens
+    assert [f"{c.span} {c.label} {c.parent}" for c in tree.constituents] == nodes
 
 
 def test_trees_that_are_too_deep_are_refused():
@@ -85,69 +74,43 @@ def test_matching_ignores_case_composition_escapes_and_quotation_marks():
     assert tree.matched(source).tokens == tuple(source)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        (["das", "Haus"], "token 1 is 'Haus' in the source and 'haus-' in the tree"),
-        (["das"], "the source has 1 tokens and the tree 2"),
-    ],
-)
-def test_a_mismatch_names_the_token(tokens, message):
-    with pytest.raises(FormatError, match=message):
-        SourceTree.from_brackets("(NP (ART das) (NN haus-))").matched(tokens)
-
-
 SEGMENTS = [Segment("a", "das Haus"), Segment("b", "ja"), Segment("c", "der Hund bellt")]
 
 
-def attach(tmp_path, text, name="trees"):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return [segment for segment, _ in segments_with_trees(SEGMENTS, path)]
+ONE_A_LINE = "(NP (ART das) (NN Haus))\n{}\n(S (NP (ART der) (NN Hund)) (V bellt))\n"
+BLOCKS = "(NP\n  (ART das)\n  (NN Haus))\n\n()\n(S\n  (NP (ART der)\n    (NN Hund))\n  (V bellt))\n"
+CONLLU = "# a comment\n1\tdas\t_\t_\t_\t_\t2\td\n2\tHaus\t_\t_\t_\t_\t0\td\n\n1\tja\t_\t_\t_\t_\t0\td\n\n\n"
+CONLLU += "1\tder\t_\t_\t_\t_\t2\td\n2\tHund\t_\t_\t_\t_\t3\td\n3\tbellt\t_\t_\t_\t_\t0\td\n"
 
 
-@pytest.mark.parametrize("missing", ["()", ""])
-def test_one_a_line_with_a_failed_parse(tmp_path, missing):
-    text = f"(NP (ART das) (NN Haus))\n{missing}\n(S (NP (ART der) (NN Hund)) (V bellt))\n"
-    segments = attach(tmp_path, text)
-    assert [segment.tree is None for segment in segments] == [False, True, False]
-    assert parsed(segments[1]) is None
-    assert len(parsed(segments[2]).constituents) == 5
-
-
-def test_blocks(tmp_path):
-    text = "(NP\n  (ART das)\n  (NN Haus))\n\n()\n(S\n  (NP (ART der)\n    (NN Hund))\n  (V bellt))\n"
-    segments = attach(tmp_path, text)
-    assert [segment.tree is None for segment in segments] == [False, True, False]
-    assert len(parsed(segments[2]).constituents) == 5
-
-
-def test_conllu(tmp_path):
-    rows = [["das 2", "Haus 0"], ["ja 0"], ["der 2", "Hund 3", "bellt 0"]]
-    text = ""
-    for words in rows:
-        for n, word in enumerate(words, 1):
-            form, head = word.split()
-            text += f"{n}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
-        text += "\n"
-    segments = attach(tmp_path, "# a comment\n" + text, "trees.conllu")
-    assert parsed(segments[2]).tokens == ("der", "Hund", "bellt")
-    assert len(parsed(segments[2]).constituents) == 5
+@pytest.mark.parametrize("text", [ONE_A_LINE.format("()"), ONE_A_LINE.format(""), BLOCKS, CONLLU])
+def test_files_of_trees(tmp_path, text):
+    (tmp_path / "trees").write_text(text, encoding="utf-8")
+    (_, first), (second, none), (third, tree) = segments_with_trees(SEGMENTS, tmp_path / "trees")
+    assert [str(c.span) for c in first.constituents] == ["0-2", "0-1", "1-2"]
+    assert [str(c.span) for c in tree.constituents] == ["0-3", "0-2", "0-1", "1-2", "2-3"]
+    assert parsed(third) == tree
+    if text != CONLLU:
+        assert none is second.tree is parsed(second) is None
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "(NP (ART das) (NN Haus))\n(X ja)\n(S (NP (ART der) (NN Hund)) (V bellt)\n",
-            ":3: segment c: unbalanced",
-        ),
+        ("(NP (ART das) (NN Haus))\n(X ja)\n(S (NP (ART der) (NN Hund)) (V bellt)\n", ":3: segment c: unbalanced"),
         ("(NP (ART das) (NN Haus))\n(X ja)\n", ":2: expected 3 trees, one per segment, found 2"),
+        ("(NP\n (ART das)\n\n(X ja)\n", ":1: unbalanced brackets: 1 not closed"),
+        (ONE_A_LINE.format("(X nein)"), ":2: segment b: token 0 is 'ja' in the source and 'nein' in the tree"),
+        (ONE_A_LINE.format("(S (X ja) (X .))"), ":2: segment b: the source has 1 tokens and the tree 2"),
+        (CONLLU.replace("_\t3", "_\t7"), ":8: segment c: word 'Hund' has head 7, but there are 3 words"),
+        (CONLLU.replace("_\t3", "_\t1"), ":8: segment c: the heads form a circle"),
     ],
-)
+)  # fmt: skip
 def test_bad_files_name_line_and_segment(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        attach(tmp_path, text)
+    (tmp_path / "trees").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        segments_with_trees(SEGMENTS, tmp_path / "trees")
+    assert message in str(error.value)
 
 
 def block(*words):
@@ -157,18 +120,6 @@ def block(*words):
 
 def span_set(tree):
     return {str(c.span) for c in tree.constituents}
-
-
-def test_a_yield_with_a_gap_makes_no_constituent_but_what_is_inside_stays():
-    # "Bücher hat er keine neuen gelesen": Bücher … keine neuen is one yield with a gap
-    tree = tree_from_conllu(
-        block(
-            (1, "Bücher", 6), (2, "hat", 6), (3, "er", 6), (4, "keine", 5), (5, "neuen", 1), (6, "gelesen", 0)
-        )
-    )
-    assert "0-5" not in span_set(tree)
-    assert "3-5" in span_set(tree)
-    assert span_set(tree) == {"0-6", "3-5", *(f"{i}-{i + 1}" for i in range(6))}
 
 
 def test_multiword_tokens_count_once():
@@ -185,7 +136,7 @@ def test_multiword_tokens_count_once():
 
 
 @given(st.data())
-def test_any_dependency_tree_gives_nested_constituents_over_all_words(data):
+def test_constituents_are_the_yields_without_a_gap(data):
     size = data.draw(st.integers(1, 9))
     order = data.draw(st.permutations(range(1, size + 1)))
     heads = {order[0]: 0}
@@ -193,7 +144,6 @@ def test_any_dependency_tree_gives_nested_constituents_over_all_words(data):
         heads[order[i]] = data.draw(st.sampled_from(order[:i]))
     tree = tree_from_conllu(block(*[(n, f"w{n}", heads[n]) for n in range(1, size + 1)]))
     assert tree.tokens == tuple(f"w{n}" for n in range(1, size + 1))
-    assert {f"{i}-{i + 1}" for i in range(size)} | {f"0-{size}"} <= span_set(tree)
     yields = {n: {n} for n in heads}
     for n in heads:
         head = heads[n]
@@ -201,20 +151,20 @@ def test_any_dependency_tree_gives_nested_constituents_over_all_words(data):
             yields[head].add(n)
             head = heads[head]
     whole = {f"{min(y) - 1}-{max(y)}" for y in yields.values() if len(y) == max(y) - min(y) + 1}
-    assert whole <= span_set(tree)
+    assert span_set(tree) == {*whole, *(f"{i}-{i + 1}" for i in range(size)), f"0-{size}"}
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    "lines",
     [
-        (block((1, "a", 2), (2, "b", 1)), "circle"),
-        (block((1, "a", 7)), "has head 7, but there are 1 words"),
-        (["1-0\tim" + "\t_" * 8, *block((1, "in", 0))], "expected word 1"),
-        (["1\ta\t_\t_\t_\t_\t_\tdep"], "expected word 1 with the number of its head"),
+        ["1-0\tim" + "\t_" * 8, *block((1, "in", 0))],
+        ["1\ta\t_\t_\t_\t_\t_\tdep"],
+        ["1\ta\t_"],
+        ["1-2\tim" + "\t_" * 8, *block((1, "in", 0))],
     ],
 )
-def test_bad_blocks(lines, message):
-    with pytest.raises(FormatError, match=message):
+def test_bad_blocks(lines):
+    with pytest.raises(FormatError, match=r"expected word 1|expected 10 columns|goes on to word 2"):
         tree_from_conllu(lines)
 
 
