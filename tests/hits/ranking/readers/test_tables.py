@@ -130,6 +130,7 @@ def test_columns_can_be_named_and_rows_of_one_ranking_stay_together(make: Make) 
         (["a,b,winner", "x,y,1", "x,y,0"], ":2:", "0 and 1 may mean either"),
         (["a,b,winner", "x,x,A"], ":2:", "x is compared with itself"),
         (["a,b,winner", "x,,A"], ":2:", "names of two systems"),
+        (["a,b,winner"], ":", "only a header"),
         (["a,b,winner", "x,y"], ":2:", "expected 3 fields as in the header, found 2"),
         (["a,b,winner", 'x,y,"A'], ":2:", "expected CSV"),
         (["model_a,model_b,winner_model_a,winner_model_b", "x,y,1,1"], ":2:", "expected 1 for the system"),
