@@ -39,7 +39,7 @@ def tables(command: F) -> F:
 
 @click.group(cls=Group)
 def compare() -> None:
-    """Compare metrics' picks, such as RYPT's and BLEU's, or systems' outputs."""
+    """Compare metrics' picks, by people's preferences or by human scores, or systems' outputs."""
 
 
 @compare.command()

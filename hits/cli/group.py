@@ -22,7 +22,7 @@ SECTIONS = {
 def hits() -> None:
     """Collect judgments from people: batches of hits, your own market, results, workers.
 
-    make → serve → publish → invite → status → collect → workers → review → aggregate.
+    Typical order: make → serve → publish → invite → status → collect → workers → review → aggregate.
     """
 
 

@@ -230,7 +230,7 @@ def invite(
 ) -> None:
     """Create an invitation link for each of NAMES, and print it with the worker's id.
 
-    The last line is a link to the dashboard that can be used once; without NAMES, it is the only line.
+    Also prints a link to the dashboard that can be used once, on stderr; without NAMES, only this link.
     """
     from hits.market.folder import served_access
     from hits.market.served import is_served

@@ -90,7 +90,9 @@ def find_market(
     address = market_address(market or next(campaigns, "market"))
     if address.folder is None or not recruiting_logs(address.folder):
         if token_file is not None:
-            raise click.UsageError("--token-file is for a market with people whom `rypt hits recruit` found")
+            raise click.UsageError(
+                "--token-file is for a market with people recruited by `rypt hits recruit`"
+            )
         return address
     return MarketAddress(address.folder, recruited=_recruiting(address.folder, token_file))
 

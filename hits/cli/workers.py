@@ -69,7 +69,7 @@ def workers(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Report on each worker, with a verdict and its reasons, and act on it.
+    """Report on each worker, with a verdict and its reasons; exclude, block or pay workers.
 
     Reports cover the answers that `rypt hits collect` and `import` added. "pay" is what you owe for them in dollars,
     with bonuses, for all work that was not rejected, also that of excluded workers. If the market is on this machine,
@@ -193,7 +193,7 @@ def _ids(people: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
     for person in people:
         same = [worker for worker, name in names.items() if name == person and person not in names]
         if len(same) > 1:
-            raise click.UsageError(f"{len(same)} workers are called {person}; say the id: {', '.join(same)}")
+            raise click.UsageError(f"{len(same)} workers are called {person}; use the id: {', '.join(same)}")
         ids.append(same[0] if same else person)
     return tuple(ids)
 

@@ -16,8 +16,7 @@ from hits.compare.report import legend
 from hits.records import Kind
 from hits.results.answers import open_results
 from rypt.campaign.folder import Campaign
-from rypt.picks.choose import Chooser
-from rypt.picks.metrics import PickMetric, parse_pick_metric, parse_pick_metrics
+from rypt.picks.metrics import Chooser, PickMetric, parse_pick_metric, parse_pick_metrics
 from rypt.ratings.rated_campaign import never_picked
 from rypt.records import Candidate
 from rypt.scoring.percolation import NO

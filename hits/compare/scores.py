@@ -22,7 +22,7 @@ from hits.compare.report import (
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import Scoring
 from rypt.options import check_option
-from rypt.picks.evidence import find_documents, half_of, need_documents, read_evidence
+from rypt.picks.evidence import campaign_documents, half_of, read_evidence
 from rypt.picks.metrics import PickMetric, parse_pick_metric
 from rypt.picks.outcome import Outcome, PickComparison, SplitWatch, compare_picks
 from rypt.signature import signature
@@ -165,8 +165,8 @@ def compare_by_scores(
         max_len=scores.max_len,
         better=scores.better,
     )
-    splits = evidence.splits(
-        scores.way, scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
+    splits, split_notes = evidence.splits(
+        scores.splits, seed, judging=scores.judging, judged_only=scores.judged_only
     )
     caution = ""
     if scores.way == "rater" and evidence.rated_once(scores.judged_only):
@@ -174,24 +174,27 @@ def compare_by_scores(
         if asked is not None:
             raise RyptError(f"{asked} cannot be had here: {RATED_ONCE}")
         ceiling, caution = [], RATED_ONCE
-    documents = find_documents(campaign, scores.documents)
+    documents: list[str] = []
+    if scores.half is not None or scores.unit == "document":
+        why = "--half" if scores.half is not None else "--unit document"
+        documents = campaign_documents(campaign, scores.documents, why)
     counted = np.ones(len(evidence.segments), np.bool_)
     if scores.segments is not None:
         counted &= np.isin(evidence.segments, _read_ids(scores.segments, evidence.segments))
     if scores.half is not None:
-        counted &= np.array(half_of(need_documents(documents, "--half"), scores.half), np.bool_)
+        counted &= np.array(half_of(documents, scores.half), np.bool_)
     comparison = compare_picks(
         evidence.data,
         chosen,
         splits,
         segments=counted,
-        units=need_documents(documents, "--unit document") if scores.unit == "document" else None,
+        units=documents if scores.unit == "document" else None,
         controls=scores.controls,
         ceiling=ceiling,
         seed=seed,
         watch=watch,
     )
-    notes = [*evidence.notes, *splits.notes, *filter(None, [evidence.simulated])]
+    notes = [*evidence.notes, *split_notes, *filter(None, [evidence.simulated])]
     if evidence.only_rater:
         notes.append(
             f"one rater ({evidence.only_rater}) gave all labels and all scores, so the same person decides"

@@ -22,8 +22,8 @@ from rypt.campaign.folder import Campaign
 from rypt.database.votes import VoteArrays, read_votes
 from rypt.options import check_held_out, check_option
 from rypt.picks.held_out import WAYS, HeldOutPicks
-from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, TermScorer
-from rypt.picks.splits import PickSplits, mean_scores, rotate_raters, split_systems
+from rypt.picks.metrics import HUMAN_ELSEWHERE, PickMetric, term_scores
+from rypt.picks.splits import PickSplit, mean_scores, rotate_raters, split_systems
 from rypt.records import Candidate
 from rypt.scoring.forest import Forest
 from rypt.scoring.models import Percolation
@@ -36,17 +36,6 @@ BETTER = ("higher", "lower")
 DOCUMENTS = "documents.jsonl"  # beside a campaign's source
 ORDER = 7  # seed of the order in which documents are dealt to halves
 HALVES = ("first", "second")
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Human scores, higher is better: for each rater (systems, segments), nan where there is none.
-
-    ``elsewhere`` counts scores of other systems and segments.
-    """
-
-    raters: Mapping[str, Floats]
-    elsewhere: int = 0
 
 
 class ScoreLine(NamedTuple):
@@ -65,12 +54,12 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
     for number, line in read_lines(path):
         try:
             record = json.loads(line)
-            segment, system = str(record["segment"]), str(record["system"])
-            rater, score, way = (
+            segment, system, rater = (
+                str(record["segment"]),
+                str(record["system"]),
                 str(record.get("rater", "")),
-                float(record["score"]),
-                record.get("better", better),
             )
+            score, way = float(record["score"]), record.get("better", better)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             problem = "expected an object with segment, system, rater and score"
             raise InputError(path, number, problem) from None
@@ -85,8 +74,8 @@ def read_score_lines(path: PathLike, better: str | None = None) -> list[ScoreLin
 
 def place_scores(
     path: PathLike, lines: Iterable[ScoreLine], systems: Sequence[str], segments: Sequence[str]
-) -> Scores:
-    """The scores of these systems and segments; others are counted, and two by one rater are refused."""
+) -> tuple[dict[str, Floats], int]:
+    """For each rater the scores of these systems and segments, nan where there is none; and how many are of others."""
     columns = {segment: i for i, segment in enumerate(segments)}
     rows = {system: i for i, system in enumerate(systems)}
     raters: dict[str, Floats] = {}
@@ -103,19 +92,20 @@ def place_scores(
     if not raters:
         problem = f"no score is of a system ({', '.join(systems)}) and a segment of this campaign"
         raise InputError(path, None, problem)
-    return Scores(raters, elsewhere)
+    return raters, elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A campaign's systems, ready to be compared with held-out scores.
 
-    ``notes`` say what was passed over, ``simulated`` how many of the judgments no person gave; ``only_rater`` is the
-    name of who gave all judgments and all scores, if one rater did.
+    ``raters`` holds each rater's scores, (systems, segments), higher is better, nan where there is none. ``notes`` say
+    what was passed over, ``simulated`` how many of the judgments no person gave; ``only_rater`` is the name of who gave
+    all judgments and all scores, if one rater did.
     """
 
     data: HeldOutPicks
-    scores: Scores
+    raters: Mapping[str, Floats]
     segments: list[str]
     signatures: list[str]
     notes: list[str]
@@ -123,13 +113,12 @@ class Evidence:
     only_rater: str = ""
 
     def splits(
-        self, way: str, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
-    ) -> PickSplits:
-        """Random divisions of systems, or rotations of raters within each segment: at most ``count``.
+        self, count: int, seed: int, *, judging: int | None = None, judged_only: Sequence[str] = ()
+    ) -> tuple[list[PickSplit], list[str]]:
+        """Random divisions of systems, or rotations of raters within each segment: at most ``count``; and notes.
 
         ``judging`` is how many judge: by default half of the systems, or one rater in each segment.
         """
-        check_held_out(way, WAYS)
         data, rng = self.data, np.random.default_rng(seed)
         unknown = [name for name in judged_only if name not in {*data.systems, *data.votes.origins}]
         if unknown:
@@ -137,20 +126,21 @@ class Evidence:
                 f"no list and no judgment is of the system {unknown[0]!r}, which is to be judged only; "
                 f"the lists are of {', '.join(data.systems)}"
             )
-        if way == "system":
-            mean = mean_scores(self.scores.raters.values())
-            return split_systems(
-                data.systems, data.groups, mean, count, rng, judging=judging, judged_only=judged_only
-            )
-        scored = [i for i, system in enumerate(data.systems) if system not in judged_only]
-        return rotate_raters(
-            self.scores.raters, data.groups, scored, count, rng, judging=1 if judging is None else judging
+        if data.way == "rater":
+            scored = [i for i, system in enumerate(data.systems) if system not in judged_only]
+            judging = 1 if judging is None else judging
+            return rotate_raters(self.raters, data.groups, scored, count, rng, judging=judging)
+        mean = mean_scores(self.raters.values())
+        groups = data.groups
+        return (
+            split_systems(data.systems, groups, mean, count, rng, judging=judging, judged_only=judged_only),
+            [],
         )
 
     def rated_once(self, judged_only: Collection[str] = ()) -> bool:
         """Whether no candidate that can be picked was scored by two raters."""
         scored = [i for i, system in enumerate(self.data.systems) if system not in judged_only]
-        ratings = sum((~np.isnan(table[scored])).astype(np.int64) for table in self.scores.raters.values())
+        ratings = sum((~np.isnan(table[scored])).astype(np.int64) for table in self.raters.values())
         return bool(np.max(ratings, initial=0) < 2)
 
 
@@ -162,7 +152,6 @@ def read_evidence(
     way: str = "system",
     max_len: int | None = None,
     better: str | None = None,
-    tokenize: str = "13a",
 ) -> Evidence:
     """Read a campaign's lists as systems, one candidate per segment, its judgments, and the scores.
 
@@ -178,23 +167,23 @@ def read_evidence(
         votes, case, simulated = read_votes(db), db.case, db.simulated_note()
     known = sorted({*votes.origins, *(line.system for line in lines)})
     systems, candidates, table = _read_systems(campaign, known)
-    placed = place_scores(scores, lines, systems, segments)
+    raters, elsewhere = place_scores(scores, lines, systems, segments)
     judged = JudgedPhrases(Forest(campaign.trees), votes.keys)
     counted = votes.take(judged.counted(max_len)[votes.key])
-    _check_groups(way, systems if way == "system" else sorted(placed.raters), counted)
-    fixed, signatures = _fixed_terms(TermScorer(campaign, tokenize, held_out=True), metrics, candidates)
+    _check_groups(way, systems if way == "system" else sorted(raters), counted)
+    fixed, signatures = _fixed_terms(campaign, metrics, candidates)
     places = judged.look_up(candidates, case)
     data = HeldOutPicks(tuple(systems), table, counted, places, fixed, way, campaign.scoring)
-    mean = mean_scores(placed.raters.values())
+    mean = mean_scores(raters.values())
     unscored = [name for name, row in zip(systems, mean, strict=True) if np.isnan(row).all()]
     notes = []
-    if placed.elsewhere:
-        notes.append(f"{placed.elsewhere} of {len(lines)} scores are of other systems or segments")
+    if elsewhere:
+        notes.append(f"{elsewhere} of {len(lines)} scores are of other systems or segments")
     if unscored:
         notes.append(f"without a score, so never picked: {', '.join(unscored)}")
     notes += _advice(data, metrics)
-    only_rater = votes.workers[0] if len(votes.workers) == 1 and list(placed.raters) == votes.workers else ""
-    return Evidence(data, placed, segments, signatures, notes, simulated, only_rater)
+    only_rater = votes.workers[0] if len(votes.workers) == 1 and list(raters) == votes.workers else ""
+    return Evidence(data, raters, segments, signatures, notes, simulated, only_rater)
 
 
 def _advice(data: HeldOutPicks, metrics: Sequence[PickMetric]) -> list[str]:
@@ -216,12 +205,9 @@ def _check_groups(way: str, names: Sequence[str], votes: VoteArrays) -> None:
     if set(names) & {groups[i] for i in np.unique(whose).tolist()}:
         return
     few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-    whose_names = (
-        "has one of the systems ({}) as its origin"
-        if way == "system"
-        else "is by one of the raters of the scores ({})"
-    )
-    raise RyptError(f"no judgment that counts here {whose_names.format(few)}")
+    if way == "system":
+        raise RyptError(f"no judgment that counts here has one of the systems ({few}) as its origin")
+    raise RyptError(f"no judgment that counts here is by one of the raters of the scores ({few})")
 
 
 def _read_systems(
@@ -248,39 +234,28 @@ def _read_systems(
 
 
 def _fixed_terms(
-    scorer: TermScorer, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
+    campaign: Campaign, metrics: Sequence[PickMetric], candidates: Sequence[Candidate]
 ) -> tuple[dict[str, Floats], list[str]]:
     """What each candidate scores by the terms that need no judgments, and the signatures of these scores."""
-    terms = {
-        term.label: term
-        for metric in metrics
-        for term in metric.all_terms
-        if term.name not in ("rypt", "human")
-    }
+    every = {term.label: term for metric in metrics for term in metric.all_terms}
     fixed: dict[str, Floats] = {}
     signatures = []
-    for label, term in sorted(terms.items()):
-        fixed[label], signature = scorer.scores(term, candidates)
-        signatures.append(signature)
+    for label, term in sorted(every.items()):
+        if term.name not in ("rypt", "human"):
+            fixed[label], signature = term_scores(campaign, term, candidates, held_out=True)
+            signatures.append(signature)
     return fixed, signatures
 
 
-def find_documents(campaign: Campaign, path: PathLike | None = None) -> list[str] | None:
-    """The document of each segment of a campaign, from a file or from the one beside its source; None without one."""
+def campaign_documents(campaign: Campaign, path: PathLike | None, why: str) -> list[str]:
+    """The document of each segment, from a file or from the one beside the source; ``why`` says what needs it."""
     beside = Path(campaign.path(campaign.files.source)).parent / DOCUMENTS
     if path is None and not beside.is_file():
-        return None
-    return read_documents(beside if path is None else path, [segment.id for segment in campaign.segments])
-
-
-def need_documents(documents: list[str] | None, why: str) -> list[str]:
-    """The documents, or an error that says what they are needed for."""
-    if documents is None:
         raise RyptError(
             f"{why} needs to know the documents: expected {DOCUMENTS} beside the campaign's source, or "
             '--documents FILE, with a line {"id", "document"} for each segment'
         )
-    return documents
+    return read_documents(beside if path is None else path, [segment.id for segment in campaign.segments])
 
 
 def read_documents(path: PathLike, segments: Sequence[str]) -> list[str]:

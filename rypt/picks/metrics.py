@@ -1,4 +1,4 @@
-"""What candidates of a segment are ranked by: a metric, or a weighted sum of several.
+"""What candidates of a segment are ranked by, a metric or a weighted sum of several; and what it puts first.
 
     rypt                         RYPT as the campaign scores it
     rypt:ignore                  percolation, with constituents without a label left out
@@ -14,7 +14,7 @@ over the candidates of a system: of the other terms together, or of the metric i
 when lower is turned round, so its weight counts alike whether it is written with a minus, as for tuning, or without.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from rypt.arrays import Floats
 from rypt.campaign.folder import Campaign
-from rypt.campaign.scoring import ScoringChoices
+from rypt.campaign.scoring import ScoringChoices, campaign_scorer
 from rypt.campaign.settings import Scoring
 from rypt.metrics.expression import PICK_TERMS, Term, parse_spec, split_specs
 from rypt.metrics.metric import Resources, check_metric_name, make_metric, single_scores
 from rypt.records import Candidate
+from rypt.scoring.scorer import Pick, Scorer, best_picks
 from rypt.text import RyptError
-from rypt.texts.lists import References
+from rypt.texts.lists import References, lists_without
 
 HUMAN_ELSEWHERE = "the term human is the judging raters' own score: it is for --scores with --hold-out rater"
 
@@ -94,7 +95,15 @@ def parse_pick_metric(text: str) -> PickMetric:
     system = 0.0
     for term in parse_spec(text):
         check_metric_name(term.name, PICK_TERMS)
-        _check_term(term, text)
+        if term.name == "system" and set(term.options) - {"of"}:
+            example = "a metric in parentheses, such as system(rypt:severity)"
+            raise RyptError(f"the metric {text!r}: expected {example}")
+        if term.name in ("model", "human") and term.options:
+            raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
+        if term.name == "rypt":
+            ScoringChoices.from_options(term.options, Scoring())
+        if term.name in ("rypt", *PICK_TERMS):
+            _check_weight(term, text)
         if term.name == "system" and term.options:
             metric = parse_pick_metric(term.options["of"])
             if metric.system or metric.means:
@@ -109,66 +118,79 @@ def parse_pick_metric(text: str) -> PickMetric:
     return PickMetric(text.replace(" ", ""), tuple(terms), system, tuple(means))
 
 
-def _check_term(term: Term, text: str) -> None:
-    """Refuse what can be seen to be wrong before anything is loaded."""
-    if term.name == "system" and set(term.options) - {"of"}:
-        raise RyptError(
-            f"the metric {text!r}: expected a metric in parentheses, such as system(rypt:severity)"
-        )
-    if term.name in PICK_TERMS and term.name != "system" and term.options:
-        raise RyptError(f"the metric {text!r}: the term {term.name} has no options")
-    if term.name == "rypt":
-        ScoringChoices.from_options(term.options, Scoring())
-    if term.name in ("rypt", *PICK_TERMS):
-        _check_weight(term, text)
-
-
 def _check_weight(term: Term, text: str) -> None:
     if term.weight < 0:
         write = f"{-term.weight:g}*{term.label}"
         raise RyptError(f"the metric {text!r}: {term.label} is better when higher: write {write}")
 
 
-@dataclass(frozen=True, slots=True)
-class TermScorer:
-    """Scores single candidates of a campaign by terms that need no judgments: ``model``, and any metric but RYPT.
+def term_scores(
+    campaign: Campaign, term: Term, candidates: Sequence[Candidate], *, held_out: bool = False
+) -> tuple[Floats, str]:
+    """The score of each candidate by a term that needs no judgments, higher is better, and their signature.
 
-    ``tokenize`` is BLEU's tokenizer where the term names none. A metric may read the campaign's folder, too, unless the
-    judgments are ``held_out``.
+    A metric may read the campaign's folder, too, unless the judgments are ``held_out``.
+    """
+    if term.name == "human":
+        raise RyptError(HUMAN_ELSEWHERE)
+    if term.name == "model":
+        if missing := next((c for c in candidates if c.score is None), None):
+            raise RyptError(
+                "the term model needs the decoder's score, the field score of a list; a candidate of segment "
+                f"{missing.segment} has none"
+            )
+        return np.array([c.score for c in candidates], np.float64), "model"
+    references = None
+    if campaign.references:
+        references = References(campaign.references, segments=[s.id for s in campaign.segments])
+    resources = Resources(
+        references,
+        None if held_out else campaign.folder,
+        references_from="references, and the campaign names none: give `rypt init` --references, or name "
+        "them in rypt.toml ([files] references)",
+        campaign_from="the campaign's folder, which it does not get where judgments are held out",
+        sources=lambda: {segment.id: segment.text for segment in campaign.segments},
+        lists=lambda: ((c.segment, c.text) for _, listed in campaign.lists for c in listed),
+    )
+    options = {"tokenize": "13a", **term.options} if term.name == "bleu" else term.options
+    metric = make_metric(Term(term.weight, term.name, options), resources)
+    if metric.maximize:
+        _check_weight(term, term.label)
+    return single_scores(metric, candidates)
+
+
+class Chooser:
+    """Picks by any metric among a campaign's candidates; each term is scored once.
+
+    ``signatures`` has one for each term that was used, by the term's label.
     """
 
-    campaign: Campaign
-    tokenize: str = "13a"
-    held_out: bool = False
+    def __init__(self, campaign: Campaign, *, judged_only: Collection[str] = ()) -> None:
+        """The lists of ``judged_only``, a reference's, say, are not picked from."""
+        self.campaign = campaign
+        self.candidates = campaign.candidates
+        if judged_only:
+            with campaign.database() as db:
+                lists = lists_without(campaign.lists, judged_only, set(db.origins()))
+            pickable = {(c.segment, c.text, c.alignment) for _, candidates in lists for c in candidates}
+            self.candidates = [c for c in self.candidates if (c.segment, c.text, c.alignment) in pickable]
+        self.signatures: dict[str, str] = {}
+        self._scores: dict[str, Floats] = {}
 
-    def scores(self, term: Term, candidates: Sequence[Candidate]) -> tuple[Floats, str]:
-        """The score of each candidate, higher is better, and the signature of these scores."""
-        if term.name == "human":
-            raise RyptError(HUMAN_ELSEWHERE)
-        if term.name == "model":
-            if missing := next((c for c in candidates if c.score is None), None):
-                raise RyptError(
-                    "the term model needs the decoder's score, the field score of a list; a candidate of segment "
-                    f"{missing.segment} has none"
-                )
-            return np.array([c.score for c in candidates], np.float64), "model"
-        options = {"tokenize": self.tokenize, **term.options} if term.name == "bleu" else term.options
-        metric = make_metric(Term(term.weight, term.name, options), self._resources())
-        if metric.maximize:
-            _check_weight(term, term.label)
-        return single_scores(metric, candidates)
+    def picks(self, metric: PickMetric) -> dict[str, Pick]:
+        """For each segment that has candidates the pick; ties go to the higher model score, then to the first."""
+        return best_picks(metric.scores(self._term), self.candidates)
 
-    def _resources(self) -> Resources:
-        documents = self.campaign.references
-        references = (
-            References(documents, segments=[s.id for s in self.campaign.segments]) if documents else None
-        )
-        return Resources(
-            references,
-            None if self.held_out else self.campaign.folder,
-            references_from="references, and the campaign names none: give `rypt init` --references, or name "
-            "them in rypt.toml ([files] references)",
-            campaign_from="the campaign's folder, which it does not get where judgments are held out",
-            sources=lambda: {segment.id: segment.text for segment in self.campaign.segments},
-            lists=lambda: ((c.segment, c.text) for _, candidates in self.campaign.lists for c in candidates),
-        )
+    def scorer(self, options: Mapping[str, str]) -> Scorer:
+        """RYPT with the options of a term; what they leave out is as the campaign's settings say."""
+        return campaign_scorer(self.campaign, ScoringChoices.from_options(options, self.campaign.scoring))
+
+    def _term(self, term: Term) -> Floats:
+        if term.label not in self._scores:
+            if term.name == "rypt":
+                scorer = self.scorer(term.options)
+                scores, signature = scorer.score(scorer.stats(self.candidates)), scorer.signature
+            else:
+                scores, signature = term_scores(self.campaign, term, self.candidates)
+            self._scores[term.label], self.signatures[term.label] = scores, signature
+        return self._scores[term.label]

@@ -5,7 +5,7 @@ rotate_raters(raters, workers, [0, 1, 2], 200, rng)       in each segment one ra
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -38,20 +38,6 @@ class PickSplit:
     human: Floats | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PickSplits:
-    """Splits, and notes about them."""
-
-    splits: list[PickSplit]
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.splits)
-
-    def __iter__(self) -> Iterator[PickSplit]:
-        return iter(self.splits)
-
-
 def split_systems(
     systems: Sequence[str],
     origins: Sequence[str],
@@ -61,7 +47,7 @@ def split_systems(
     *,
     judging: int | None = None,
     judged_only: Collection[str] = (),
-) -> PickSplits:
+) -> list[PickSplit]:
     """The judgments of ``judging`` random systems (by default half), and of those only judged, are known."""
     free = [i for i, system in enumerate(systems) if system not in judged_only]
     if len(free) < 3:
@@ -81,7 +67,7 @@ def split_systems(
         judges = np.array([origin in known for origin in origins], np.bool_)
         table = np.broadcast_to(judges[:, None], (len(origins), quality.shape[1]))
         splits.append(PickSplit(table, tuple(order[judging:]), quality))
-    return PickSplits(splits)
+    return splits
 
 
 def rotate_raters(
@@ -92,14 +78,14 @@ def rotate_raters(
     rng: np.random.Generator,
     *,
     judging: int = 1,
-) -> PickSplits:
+) -> tuple[list[PickSplit], list[str]]:
     """In each segment every choice of ``judging`` of its raters judges in one split; the others' mean score decides.
 
     ``raters`` holds each rater's scores, (all systems, segments), nan where there is none; a segment's raters are those
     who scored at least two of the ``systems`` to pick from. Who comes first is random, segment by segment. Where there
     are more than ``count`` choices, ``count`` random ones are taken. A segment with fewer choices than others decides
     nothing in the splits that are left; what its raters said there is known, for models to learn from. Only ``workers``
-    can judge: who gave no judgments can only decide.
+    can judge: who gave no judgments can only decide. Notes say how many segments take part.
     """
     if len(systems) < 2:
         raise RyptError(f"expected at least 2 systems to pick from, found {len(systems)}")
@@ -137,7 +123,7 @@ def rotate_raters(
         splits.append(PickSplit(judges, tuple(systems), quality, _mean_where(scores, known)))
     notes = [f"{sum(map(bool, choices))} of {len(choices)} segments take part"]
     notes += [f"{number} left out: {reason}" for reason, number in left_out.most_common()]
-    return PickSplits(splits, tuple(notes))
+    return splits, notes
 
 
 def _why_not(raters: int, able: int, judging: int) -> str:

@@ -26,7 +26,7 @@ _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?(?=_#_)")  # before a WMT 2025 
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 ItemKey = tuple[str, str, str]  # document, item and system
 Texts = tuple[str, str]  # source and target
-Batches = Sequence[Mapping[ItemKey, Texts]]
+Batches = Mapping[ItemKey, Mapping[int, Texts]]  # the texts of an item, by the number of the batch
 
 
 def read_esa(
@@ -59,15 +59,6 @@ def read_esa(
     return ratings
 
 
-def of_languages(path: PathLike, ratings: Sequence[Rating], languages: str) -> list[Rating]:
-    """The ratings of one language pair; a pair without ratings is refused."""
-    chosen = [rating for rating in ratings if rating.languages == languages]
-    if not chosen:
-        named = ", ".join(sorted({rating.languages for rating in ratings} - {""})) or "no language pair"
-        raise InputError(path, None, f"expected ratings of {languages}, found {named}")
-    return chosen
-
-
 def _json_ratings(number: int, line: str, repairs: Repairs) -> list[Rating]:
     """The ratings of a line of one of WMT's files."""
     try:
@@ -88,45 +79,36 @@ def _reason(error: Exception) -> str:
 
 
 def read_batches(path: PathLike) -> Batches:
-    """Source and target of each item that Appraise showed, batch by batch; ids are those of a batch."""
+    """Source and target of each item that Appraise showed; ids are those of a batch."""
     try:
         document = json.loads("\n".join(line for _, line in read_lines(path)))
-        batches: list[dict[ItemKey, Texts]] = []
-        for batch in document:
-            texts: dict[ItemKey, Texts] = {}
+        batches: dict[ItemKey, dict[int, Texts]] = {}
+        for number, batch in enumerate(document):
             for item in batch["items"]:
                 key = str(item["documentID"]), str(item["itemID"]), str(item["targetID"])
-                texts.setdefault(key, (_plain(item["sourceText"]), _plain(item["targetText"])))
-            batches.append(texts)
+                # Appraise shows a line break of the text as one character, and so counts it
+                source, target = (_BREAK.sub("\n", item[name]) for name in ("sourceText", "targetText"))
+                batches.setdefault(key, {}).setdefault(number, (source, target))
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         problem = f"expected the JSON of Appraise's batches, with items: {error!r}"
         raise InputError(path, None, problem) from None
     return batches
 
 
-class _ShownTexts:
-    """What each user was shown; where two batches have an item of one id, the batch that has most of the user's."""
+def _shown_texts(
+    batches: Batches, answered: Mapping[str, Sequence[ItemKey]], user: str, key: ItemKey
+) -> tuple[list[Texts], bool]:
+    """The texts that a user may have seen, one if all is well; and whether other texts have the id, too.
 
-    def __init__(self, batches: Batches, answered: Mapping[str, Sequence[ItemKey]]) -> None:
-        self._batches = batches
-        self._answered = answered
-        self._holding: dict[ItemKey, list[int]] = {}
-        for number, batch in enumerate(batches):
-            for key in batch:
-                self._holding.setdefault(key, []).append(number)
-        self._shares: dict[str, Counter[int]] = {}
-
-    def find(self, user: str, key: ItemKey) -> tuple[list[Texts], bool]:
-        """The texts that a user may have seen, one if all is well; and whether other texts have the id, too."""
-        holding = self._holding.get(key, [])
-        texts = {self._batches[number][key] for number in holding}
-        if len(texts) < 2:
-            return list(texts), False
-        if user not in self._shares:
-            self._shares[user] = Counter(n for k in self._answered[user] for n in self._holding.get(k, ()))
-        most = max(self._shares[user][number] for number in holding)
-        best = {self._batches[n][key] for n in holding if self._shares[user][n] == most}
-        return sorted(best), True
+    Where two batches have an item of one id, the user saw that of the batch which has most of the user's items.
+    """
+    holding = batches.get(key, {})
+    texts = set(holding.values())
+    if len(texts) < 2:
+        return list(texts), False
+    shares = Counter(number for answer in answered[user] for number in batches.get(answer, ()))
+    most = max(shares[number] for number in holding)
+    return sorted({text for number, text in holding.items() if shares[number] == most}), True
 
 
 def _appraise_ratings(
@@ -149,12 +131,11 @@ def _appraise_ratings(
         source_id = row.pop(1) if shift else ""
         rows.append((number, source_id, row))
         answered.setdefault(row[0], []).append((row[7], row[2], row[1]))
-    shown = _ShownTexts(batches, answered)
     for number, source_id, row in rows:
         user, system, item, kind, source, target, score, document, _, spans, *times = row
         if kind not in SHOWN or TUTORIAL in document:
             continue
-        texts, is_shared = shown.find(user, (document, item, system))
+        texts, is_shared = _shown_texts(batches, answered, user, (document, item, system))
         named = f"document {document}, item {item} of {system}"
         if len(texts) != 1:
             problem = "is there with two texts" if texts else "is not in the batches"
@@ -220,11 +201,6 @@ def _text(record: Record, name: str) -> str:
     if not isinstance(record[name], str):
         raise ValueError(f"expected text as {name}, found {record[name]!r}")
     return str(record[name])
-
-
-def _plain(text: str) -> str:
-    """Appraise shows a line break of the text as one character, and so counts it."""
-    return _BREAK.sub("\n", text)
 
 
 def _score(value: Any) -> float | None:

@@ -10,7 +10,7 @@ Judgments are made segment by segment while they are added, in one transaction: 
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -214,17 +214,17 @@ class _TextIndex(Generic[T]):
 
     @cached_property
     def _exact(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
-        exact: dict[str, list[tuple[T, Sequence[str]]]] = {}
-        for item, tokens in self._items:
-            exact.setdefault(_squeezed("".join(tokens)), []).append((item, tokens))
-        return exact
+        return self._by(lambda tokens: _squeezed("".join(tokens)))
 
     @cached_property
     def _spelled(self) -> dict[str, list[tuple[T, Sequence[str]]]]:
-        spelled: dict[str, list[tuple[T, Sequence[str]]]] = {}
+        return self._by(token_spelling)
+
+    def _by(self, text_of: Callable[[Sequence[str]], str]) -> dict[str, list[tuple[T, Sequence[str]]]]:
+        index: dict[str, list[tuple[T, Sequence[str]]]] = {}
         for item, tokens in self._items:
-            spelled.setdefault(token_spelling(tokens), []).append((item, tokens))
-        return spelled
+            index.setdefault(text_of(tokens), []).append((item, tokens))
+        return index
 
     def find(self, text: str) -> list[T]:
         """The items with this text, the one first whose tokens end where the text has white space."""

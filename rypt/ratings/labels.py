@@ -33,14 +33,17 @@ class JudgedCandidate:
     def __init__(self, segment: Segment, tree: SourceTree, candidate: Candidate) -> None:
         self.segment = segment
         self.tokens = candidate.tokens
-        linked = candidate_links(candidate, tree)
-        targets = _targets(tree, [bits(positions) for positions in linked])
-        aligned = [(c.span, target) for c, target in zip(tree.constituents, targets, strict=True) if target]
-        texts = {target: phrase_at(_positions(target), self.tokens) for _, target in aligned}
         # span and phrase of each constituent, the tokens of its phrase, those of its span
-        self.constituents: list[tuple[Span, str, int, int]] = [
-            (span, texts[target], target, (1 << span.stop) - (1 << span.start)) for span, target in aligned
-        ]
+        self.constituents: list[tuple[Span, str, int, int]] = []
+        phrases: dict[int, str] = {}
+        for constituent, target in zip(tree.constituents, _targets(tree, candidate), strict=True):
+            if target:
+                if target not in phrases:
+                    positions = [i for i in range(target.bit_length()) if target >> i & 1]
+                    phrases[target] = phrase_at(positions, self.tokens)
+                span = constituent.span
+                inside = (1 << span.stop) - (1 << span.start)
+                self.constituents.append((span, phrases[target], target, inside))
         self._places: dict[tuple[str, str], CharacterPlaces | None] = {}
 
     def judgments(self, rating: Rating, policy: Policy) -> list[Judgment]:
@@ -84,14 +87,14 @@ class JudgedCandidate:
         return bits(i for i, (start, stop) in enumerate(places) if start < error.stop and error.start < stop)
 
 
-def _targets(tree: SourceTree, linked: Sequence[int]) -> list[int]:
+def _targets(tree: SourceTree, candidate: Candidate) -> list[int]:
     """The tokens aligned with each constituent: those of its children, which come after it; a word has its links."""
-    constituents = tree.constituents
+    constituents, linked = tree.constituents, candidate_links(candidate, tree)
     targets = [0] * len(constituents)
     for i in range(len(constituents) - 1, -1, -1):
         start, stop = constituents[i].span
         if stop - start == 1:
-            targets[i] |= linked[start]
+            targets[i] |= bits(linked[start])
         if (parent := constituents[i].parent) >= 0:
             targets[parent] |= targets[i]
     return targets
@@ -107,10 +110,6 @@ def bits(positions: Iterable[int]) -> int:
     for position in positions:
         mask |= 1 << position
     return mask
-
-
-def _positions(mask: int) -> list[int]:
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 def spelling(text: str) -> str:

@@ -255,13 +255,6 @@ def _are_alike(text: str, common: str) -> bool:
     return text == common or _edit(text, common).likeness >= ALIKE
 
 
-def _moved(place: Place, text: str, common: str) -> Place | None:
-    """The place of a mark in the commonest text."""
-    if text == common:
-        return place
-    return _edit(text, common).moved(*place) if _are_alike(text, common) else None
-
-
 def _rating(group: Sequence[_Line], common: Mapping[str, str], repairs: Repairs) -> Rating:
     """The rating that one rater's lines about one output make, on the commonest texts."""
     first = group[0]
@@ -298,13 +291,21 @@ def _errors(line: _Line, common: Mapping[str, str], repairs: Repairs, number: in
     ``number`` is what the spans of an error with several of them have in common.
     """
     severity, category = line.row["severity"].strip(), line.row["category"].strip()
-    places = [(side, place) for side in SIDES for place in _marked(line, side, repairs)]
+    places: list[tuple[str, Place]] = []
+    for side in SIDES:
+        marked, slips = marks(line.row[side])
+        places += [(side, place) for place in marked]
+        for kind, problem in slips:
+            repairs.add(line.number, kind, problem)
     if is_no_error(severity, category):
         return []
     spans = []
     for side, place in places:
         text = line.texts[side]
-        moved = _moved(place, text, common[side])
+        moved: Place | None = place
+        if text != common[side]:
+            edit = _edit(text, common[side])
+            moved = edit.moved(*place) if edit.likeness >= ALIKE else None
         if moved is None:
             problem = f"{text[slice(*place)][:40]!r} is not in the commonest {side}"
             repairs.add(line.number, "mark-lost", problem)
@@ -315,15 +316,6 @@ def _errors(line: _Line, common: Mapping[str, str], repairs: Repairs, number: in
     if not spans and letters(category).startswith("nontranslation"):
         spans.append(ErrorSpan("target", 0, len(common["target"]), severity, category))
     return spans or [ErrorSpan("nowhere", 0, 0, severity, category)]
-
-
-def _marked(line: _Line, side: str, repairs: Repairs) -> list[Place]:
-    if "v>" not in line.row[side]:
-        return []
-    places, slips = marks(line.row[side])
-    for kind, problem in slips:
-        repairs.add(line.number, kind, problem)
-    return places
 
 
 def marks(text: str) -> tuple[list[Place], list[tuple[str, str]]]:

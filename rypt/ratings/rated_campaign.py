@@ -22,7 +22,7 @@ from rypt.campaign.create import create_campaign
 from rypt.campaign.folder import Campaign
 from rypt.campaign.settings import SETTINGS, Languages
 from rypt.options import check_option
-from rypt.ratings.esa import of_languages, read_esa
+from rypt.ratings.esa import read_esa
 from rypt.ratings.importing import RatingImport, import_ratings
 from rypt.ratings.mqm import read_mqm
 from rypt.ratings.rating import Policy, Rating, Repairs
@@ -54,10 +54,6 @@ class RatingsFile:
     batches: PathLike | None = None
 
     @property
-    def reference_names(self) -> list[str]:
-        return [*self.references, *map(list_name, self.reference_files)]
-
-    @property
     def is_for_new_campaign(self) -> bool:
         return bool(self.references or self.reference_files)
 
@@ -77,8 +73,13 @@ class RatingsFile:
         if self.form == "mqm":
             return read_mqm(self.path, lines, repairs)
         ratings = read_esa(self.path, self.batches, lines, repairs)
-        named = any(rating.languages for rating in ratings)
-        return of_languages(self.path, ratings, self.languages) if self.languages and named else ratings
+        named = sorted({rating.languages for rating in ratings} - {""})
+        if not self.languages or not named:
+            return ratings
+        if self.languages not in named:
+            problem = f"expected ratings of {self.languages}, found {', '.join(named)}"
+            raise InputError(self.path, None, problem)
+        return [rating for rating in ratings if rating.languages == self.languages]
 
 
 def import_ratings_file(
@@ -145,11 +146,12 @@ def _make_campaign(
         )
         texts.write(texts_folder)
         tell(texts.summary(texts_folder))
+    names = [*file.references, *map(list_name, file.reference_files)]
     create_campaign(
         folder,
         source=texts_folder / SOURCE,
         nbest=[texts_folder / SYSTEMS],
-        references=[texts_folder / REFERENCES / f"{name}.txt" for name in file.reference_names],
+        references=[texts_folder / REFERENCES / f"{name}.txt" for name in names],
         languages=Languages.parse(file.languages) if file.languages else None,
         tokens="keep",
         watch=watch,

@@ -48,11 +48,6 @@ class RatingTexts:
         outputs = (text for texts in self.systems.values() for text in texts.values())
         return any(map(is_unspaced, set().union(*self.sources.values(), *outputs)))
 
-    @property
-    def words_by(self) -> str | None:
-        """The segmenter that found words, with its version; None where none did."""
-        return self.segmenter.signature if self.segmenter and self.unspaced else None
-
     def summary(self, folder: PathLike) -> str:
         outputs = plural(sum(map(len, self.systems.values())), "output")
         segments, systems = plural(len(self.sources), "segment"), plural(len(self.systems), "system")
@@ -147,26 +142,30 @@ def collect_texts(
         if list_name(file) in texts.references:
             raise InputError(file, None, f"expected one reference named {list_name(file)}, found two")
         texts.references[list_name(file)] = read_references(file, list(texts.sources))
-    _leave_out_untranslated(texts)
+    translated = [s for s in texts.sources if all(s in reference for reference in texts.references.values())]
+    if not translated:
+        raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
+
+    def left(by_segment: Mapping[str, str]) -> dict[str, str]:
+        return {segment: by_segment[segment] for segment in translated if segment in by_segment}
+
+    texts.without_reference = len(texts.sources) - len(translated)
+    texts.sources, texts.documents = left(texts.sources), left(texts.documents)
+    lists = {name: left(outputs) for name, outputs in sorted(texts.systems.items())}
+    texts.systems = {name: outputs for name, outputs in lists.items() if outputs}
     texts.human = human_systems(texts.systems, references)
     return texts
 
 
 def segment_names(ratings: Sequence[Rating]) -> list[str]:
     """The segment of each rating: its id; where one is missing or has two sources, the source, numbered from 0."""
-    if _ids_are_unique(ratings):
-        return [rating.segment for rating in ratings]
-    numbers: dict[str, str] = {}
-    return [numbers.setdefault(spelling(rating.source), str(len(numbers))) for rating in ratings]
-
-
-def _ids_are_unique(ratings: Iterable[Rating]) -> bool:
     sources: dict[str, str] = {}
     for rating in ratings:
         first = sources.setdefault(rating.segment, rating.source)
         if not rating.segment or (first != rating.source and spelling(first) != spelling(rating.source)):
-            return False
-    return True
+            numbers: dict[str, str] = {}
+            return [numbers.setdefault(spelling(each.source), str(len(numbers))) for each in ratings]
+    return [rating.segment for rating in ratings]
 
 
 def _refusal(rating: Rating) -> str | None:
@@ -185,21 +184,6 @@ def _refusal(rating: Rating) -> str | None:
 def human_systems(systems: Iterable[str], references: Sequence[str] = ()) -> tuple[str, ...]:
     """The human translations among systems: references, and what is named like one."""
     return tuple(name for name in sorted(systems) if name in references or is_human(name))
-
-
-def _leave_out_untranslated(texts: RatingTexts) -> None:
-    """Leave out the segments that a reference lacks."""
-    translated = [s for s in texts.sources if all(s in reference for reference in texts.references.values())]
-    if not translated:
-        raise RyptError(f"no segment has all of the references {', '.join(texts.references)}")
-    texts.without_reference = len(texts.sources) - len(translated)
-
-    def left(by_segment: Mapping[str, str]) -> dict[str, str]:
-        return {segment: by_segment[segment] for segment in translated if segment in by_segment}
-
-    texts.sources, texts.documents = left(texts.sources), left(texts.documents)
-    systems = ((name, left(outputs)) for name, outputs in sorted(texts.systems.items()))
-    texts.systems = {name: outputs for name, outputs in systems if outputs}
 
 
 def read_references(path: PathLike, segments: Sequence[str]) -> dict[str, str]:

@@ -67,7 +67,7 @@ def test_raters_of_a_segment_take_turns(real_data: Callable[[str], Path]) -> Non
     candidates = [Candidate(i, texts[s, i], "") for s in systems for i in segments]
     places = JudgedPhrases(forest, votes.keys).look_up(candidates, "lower")
     data = HeldOutPicks(tuple(systems), table, votes, places, fixed, "rater")
-    splits = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
-    assert (splits.notes, len(splits)) == (("1418 of 1418 segments take part",), 3)
+    splits, notes = rotate_raters(raters, data.groups, range(len(systems)), 200, np.random.default_rng(1))
+    assert (notes, len(splits)) == (["1418 of 1418 segments take part"], 3)
     (human,) = compare_picks(data, [parse_pick_metric(name) for name in ("human", "bleu")], splits).outcomes
     assert (human.segments, human.net) == (1418, pytest.approx(0.091, abs=0.01))

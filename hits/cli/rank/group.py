@@ -48,8 +48,8 @@ def rank() -> None:
 
     A FILE has comparisons (a table with two systems and a winner, a WMT ranking CSV, counts, JSONL, a campaign's folder
     or its database) or segment scores (a table with systems and scores, Appraise's export of direct assessment or ESA,
-    MQM, pearmut, WMT25, JSONL); .gz files and - are read, too. Write a file with the name of a subcommand as a path:
-    ./next.
+    MQM, pearmut, WMT25, JSONL); .gz files and - are read, too. If a file has the name of a subcommand, write
+    it as a path: ./next.
     """
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from hits.compare.picks import Disagreement, Disagreements, MetricComparison, read_metrics, rejected_words
 from rypt.campaign.folder import Campaign
-from rypt.picks.choose import Chooser
-from rypt.picks.metrics import parse_pick_metric
+from rypt.picks.metrics import Chooser, parse_pick_metric
 from rypt.records import Candidate, Span, Votes
 from rypt.scoring.scorer import Pick, Scorer
 from rypt.text import RyptError

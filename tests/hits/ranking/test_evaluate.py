@@ -185,6 +185,12 @@ def test_bad_settings(make: Callable[[], object], message: str) -> None:
         make()
 
 
+def test_what_fails_says_where() -> None:
+    models, rng = {"bradley-terry": read_model("bradley-terry")}, np.random.default_rng(0)
+    with pytest.raises(RyptError, match="bradley-terry, 3 comparisons, trial 1: bradley-terry: "):
+        evaluate(split_by_segment(DATA, 300), models, rng, sizes=(3,), trials=1)
+
+
 def test_without_a_development_set_all_but_the_test_set_is_to_learn_from() -> None:
     rows = [(f"s{i // 3}", "a", "b", 1 if i % 3 else -1, "") for i in range(300)]
     rows += [(f"t{i}", "a", "b", 1, "") for i in range(50)]

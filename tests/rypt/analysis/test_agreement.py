@@ -1,7 +1,6 @@
 """Agreement of workers: published worked examples, and a direct implementation that goes over all pairs."""
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import combinations, permutations, product
 from math import isnan
 from typing import Any
@@ -35,36 +34,15 @@ def table(*rows: str) -> Triples:
     ]
 
 
-# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability: sections A, B and C; then the example of three coders
-# and 15 units that Wikipedia's article on the coefficient works out.
-
-
-@pytest.mark.parametrize(
-    ("rows", "alpha"),
-    [
-        (("0 1 0 0 0 0 0 0 1 0", "1 1 1 0 0 1 0 0 0 0"), 0.095),
-        (("a a b b d c c c e d d a", "b a b b b c c c e d d d"), 0.692),
-        (
-            (
-                "1 2 3 3 2 1 4 1 2 . . .",
-                "1 2 3 3 2 2 4 1 2 5 . 3",
-                ". 3 3 3 2 3 4 2 2 5 1 .",
-                "1 2 3 3 2 4 4 1 2 5 1 .",
-            ),
-            0.743,
-        ),
-        (
-            (
-                ". . . . . 3 4 1 2 1 1 3 3 . 3",
-                "1 . 2 1 3 3 4 3 . . . . . . .",
-                ". . 2 1 3 4 4 . 2 1 1 3 3 . 4",
-            ),
-            0.691,
-        ),
-    ],
-)
-def test_alpha_of_published_examples(rows: Sequence[str], alpha: float) -> None:
-    assert krippendorff_alpha(table(*rows)) == pytest.approx(alpha, abs=0.0005)
+def test_alpha_of_a_published_example() -> None:
+    """Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C."""
+    rows = (
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    )
+    assert krippendorff_alpha(table(*rows)) == pytest.approx(0.743, abs=0.0005)
 
 
 def slow_alpha(answers: Triples) -> float:

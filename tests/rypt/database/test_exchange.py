@@ -162,6 +162,14 @@ def test_columns_are_renamed_and_filled_and_spans_may_include_their_last_token()
     ]
 
 
+def test_excluded_workers_come_back() -> None:
+    db = database(records=[record()])
+    db.exclude("w", "spam")
+    copy = JudgmentDatabase(":memory:")
+    assert take(copy, exported(db)).others == 1
+    assert copy.excluded() == {"w": "spam"}
+
+
 def test_repeats_are_counted_once_each_whatever_comes_again() -> None:
     db = database(records=[record(), record(), record(label="NO")])
     assert db.count() == 3
@@ -176,6 +184,13 @@ BAD_LINES = [
     ({"worker": "\x1b[31mred"}, "worker without control characters"),
     ({"worker": "x" * 1_000_000}, "at most 1,000 characters in the field worker"),
     ({"worker": "\ud800"}, "expected Unicode text in the field worker"),
+    ({"worker": " "}, "expected a worker"),
+    ({"phrase": ["the"]}, "expected text in the field phrase"),
+    ({"phrase": "\0"}, "found a NUL character"),
+    ({"stop": "two"}, "expected a whole number in the field stop"),
+    ('{"excluded": 7}', "expected a worker in the field excluded"),
+    ('{"assignment": "a"}', "found an answer to a hit"),
+    ("[]", "expected a JSON object"),
     ({"label": "maybe"}, "expected a label YES, NO or NOT_SURE"),
     ({"segment": "t"}, "segment 't' is not in the database"),
     ({"time": "yesterday"}, "expected a time"),

@@ -13,9 +13,8 @@ from systems_world import make
 from rypt.campaign.folder import Campaign
 from rypt.database.judgments import JudgmentDatabase
 from rypt.picks.evidence import (
-    find_documents,
+    campaign_documents,
     half_of,
-    need_documents,
     place_scores,
     read_documents,
     read_evidence,
@@ -62,11 +61,11 @@ def test_higher_is_better_and_missing_is_nan(tmp_path):
         {**GOOD, "system": "other"},
         {**GOOD, "segment": "99"},
     ]
-    scores = read_scores(write(tmp_path / "s", *records), ["sys0", "sys1"], ["0", "1"])
+    raters, elsewhere = read_scores(write(tmp_path / "s", *records), ["sys0", "sys1"], ["0", "1"])
     nan = np.nan
-    np.testing.assert_array_equal(scores.raters["r1"], [[-2, 2], [nan, nan]])
-    np.testing.assert_array_equal(scores.raters["r2"], [[-4, nan], [nan, nan]])
-    assert scores.elsewhere == 2
+    np.testing.assert_array_equal(raters["r1"], [[-2, 2], [nan, nan]])
+    np.testing.assert_array_equal(raters["r2"], [[-4, nan], [nan, nan]])
+    assert elsewhere == 2
 
 
 @pytest.mark.parametrize(
@@ -99,8 +98,8 @@ def test_lists_are_systems(folder):
 def test_raters_are_workers(folder):
     evidence = read(folder, way="rater")
     assert set(evidence.data.groups) == {"r1", "r2"}
-    splits = evidence.splits("rater", 4, 1, judged_only=["sys4"])
-    assert splits.notes == ("12 of 12 segments take part",)
+    splits, notes = evidence.splits(4, 1, judged_only=["sys4"])
+    assert notes == ["12 of 12 segments take part"]
     assert len(splits) == 2
     for split in splits:
         assert split.scored == (0, 1, 2, 3)
@@ -113,16 +112,16 @@ def test_excluded_workers_do_not_judge(folder):
         db.exclude("r1", "does not read")
     evidence = read(folder, way="rater")
     assert evidence.data.groups == ["r2"]
-    (split,) = evidence.splits("rater", 9, 1)
+    ((split,), _) = evidence.splits(9, 1)
     assert split.judges.all()
-    np.testing.assert_array_equal(split.quality, evidence.scores.raters["r1"])
+    np.testing.assert_array_equal(split.quality, evidence.raters["r1"])
 
 
 def test_a_system_to_be_judged_only_must_be_there(folder):
     evidence = read(folder)
     with pytest.raises(RyptError, match="no list and no judgment is of the system 'sys9'"):
-        evidence.splits("system", 1, 1, judged_only=["sys9"])
-    assert all(split.judges[4].all() for split in evidence.splits("system", 5, 1, judged_only=["sys4"]))
+        evidence.splits(1, 1, judged_only=["sys9"])
+    assert all(split.judges[4].all() for split in evidence.splits(5, 1, judged_only=["sys4"])[0])
 
 
 def test_lists_are_named_after_systems_that_were_only_scored(folder):
@@ -134,7 +133,7 @@ def test_lists_are_named_after_systems_that_were_only_scored(folder):
         db.db.execute("UPDATE names SET name = 'hit-' || name WHERE id IN (SELECT origin FROM judgment_rows)")
     evidence = read(folder, way="rater")
     assert evidence.data.systems[1] == "sys1"
-    assert not any(np.isnan(table[1]).any() for table in evidence.scores.raters.values())
+    assert not any(np.isnan(table[1]).any() for table in evidence.raters.values())
     assert evidence.notes == []
 
 
@@ -143,12 +142,11 @@ def test_lists_are_named_after_systems_that_were_only_scored(folder):
 
 def test_documents_are_beside_the_source(tmp_path):
     campaign = make(tmp_path / "c", segments=3)
-    assert find_documents(campaign) is None
     with pytest.raises(RyptError, match="--half needs to know the documents"):
-        need_documents(find_documents(campaign), "--half")
+        campaign_documents(campaign, None, "--half")
     records = [{"id": str(i), "document": "x" if i else "y"} for i in range(4)]
     write(tmp_path / "c" / "documents.jsonl", *records)
-    assert find_documents(campaign) == ["y", "x", "x"]
+    assert campaign_documents(campaign, None, "--half") == ["y", "x", "x"]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def turned(data, theirs):
 def test_judgments_of_the_scored_systems_are_never_used(evidence, name):
     """Turn around everything that was said of the candidates that are picked from: no score changes."""
     data = evidence.data
-    split = evidence.splits("system", 1, 3).splits[0]
+    ((split,), _) = evidence.splits(1, 3)
     theirs = np.isin(data.votes.origin, [data.groups.index(data.systems[i]) for i in split.scored])
     before, after = (scores(each, name, split) for each in (data, turned(data, theirs)))
     assert before.tolist() == after.tolist()
@@ -94,7 +94,7 @@ def test_judgments_of_the_scored_systems_are_never_used(evidence, name):
 @pytest.mark.parametrize("name", RYPT)
 def test_what_the_deciding_raters_said_is_never_used(rated, name, judging):
     """Turn around, segment by segment, everything that the deciding raters said: no score changes."""
-    for split in rated.splits("rater", 9, 3, judging=judging):
+    for split in rated.splits(9, 3, judging=judging)[0]:
         theirs = ~rated.data.known_votes(split.judges)
         assert theirs.any()
         before, after = (scores(each, name, split) for each in (rated.data, turned(rated.data, theirs)))
@@ -103,7 +103,7 @@ def test_what_the_deciding_raters_said_is_never_used(rated, name, judging):
 
 
 def test_options_of_rypt_are_those_of_tuning(evidence):
-    split = evidence.splits("system", 1, 3).splits[0]
+    ((split,), _) = evidence.splits(1, 3)
     no = replace(evidence.data, scoring=Scoring(model="table", unknown="no", ties="yes"))
     same = scores(evidence.data, "rypt(unknown=no,ties=yes)", split)
     assert scores(no, "rypt:percolation", split).tolist() == same.tolist()
@@ -111,9 +111,6 @@ def test_options_of_rypt_are_those_of_tuning(evidence):
         scores(evidence.data, "rypt(db=x.db)", split)
     with pytest.raises(RyptError, match="it is for --scores with --hold-out rater"):
         scores(evidence.data, "human", split)
-
-
-# the bias
 
 
 # brute force
@@ -190,7 +187,7 @@ def test_nets_with_rotated_raters_are_those_of_brute_force(data):
 
     def compared():
         rng = np.random.default_rng(data.draw(st.integers(0, 9)))
-        splits = rotate_raters(raters, picks.groups, range(systems), 200, rng, judging=judging)
+        splits, _ = rotate_raters(raters, picks.groups, range(systems), 200, rng, judging=judging)
         return compare_picks(picks, metrics, splits)
 
     if not expected:

@@ -1,14 +1,12 @@
 """Metrics as people write them, and scores of single candidates by any metric."""
 
-import sys
-
 import numpy as np
 import pytest
 import sacrebleu
 from systems_world import make
 
 from rypt.metrics.expression import Term
-from rypt.picks.metrics import TermScorer, parse_pick_metric
+from rypt.picks.metrics import Chooser, parse_pick_metric, term_scores
 from rypt.records import Candidate
 from rypt.text import RyptError
 
@@ -53,9 +51,9 @@ def campaign(tmp_path_factory):
     return make(tmp_path_factory.mktemp("picks") / "campaign", systems=3, segments=4)
 
 
-def scored(campaign, text, candidates=None, **options):
+def scored(campaign, text, candidates=None):
     (term,) = parse_pick_metric(text).terms
-    return TermScorer(campaign, **options).scores(term, candidates or campaign.candidates)
+    return term_scores(campaign, term, candidates or campaign.candidates)
 
 
 @pytest.mark.parametrize(
@@ -76,55 +74,13 @@ def test_bundled_metrics_are_sacrebleus_sentence_scores(campaign, name, expected
     assert signature.startswith(f"{name.partition('(')[0]}|nrefs:1|")
 
 
-OWN = '''
-import numpy as np
-
-class Words:
-    """The share of words that are good, of two statistics."""
-    maximize, scale, signature = True, 50.0, "WORDS|v1"
-    def __init__(self, resources, options):
-        self.references = resources.need_references("words")
-        self.folder = resources.need_campaign("words") if options.get("folder") else None
-    def stats(self, candidates):
-        return np.array([[sum(w in self.references[c.segment][0].split() for w in c.text.split()),
-                          len(c.text.split())] for c in candidates], np.int64).reshape(-1, 2)
-    def score(self, sums):
-        return 50 * sums[:, 0] / np.maximum(1, sums[:, 1])
-
-class Errors(Words):
-    maximize, signature = False, "ERRORS|v1"
-    def score(self, sums):
-        return 50 - super().score(sums)
-
-class Single(Words):
-    def sentence_scores(self, candidates):
-        return np.arange(len(candidates)) / len(candidates)
-
-class Wrong(Words):
-    def sentence_scores(self, candidates):
-        raise KeyError("x")
-'''
-
-
-@pytest.fixture
-def words(tmp_path, monkeypatch):
-    (tmp_path / "own_words.py").write_text(OWN, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "own_words", raising=False)
-
-
-def test_a_metric_of_ones_own(campaign, words):
-    reference = dict(zip([s.id for s in campaign.segments], campaign.references[0], strict=True))
-    shares = [
-        np.mean([w in reference[c.segment].split() for w in c.text.split()]) for c in campaign.candidates
-    ]
-    scores, signature = scored(campaign, "own_words:Words")
-    assert scores.tolist() == pytest.approx(shares)
-    assert signature == "WORDS|v1"
-    assert min(shares) < max(shares)
-    for text in ("own_words:Errors", "-own_words:Errors"):
-        scores, signature = scored(campaign, text)
-        assert scores.tolist() == pytest.approx(shares)
-        assert signature == "ERRORS|v1"
-    scores, signature = scored(campaign, "own_words:Single")
-    assert (scores[1], signature) == (1 / len(campaign.candidates), "WORDS|v1")
+def test_lists_that_are_judged_only_are_not_picked_from(tmp_path):
+    campaign = make(tmp_path / "c", systems=4, segments=10)
+    best = Chooser(campaign).picks(parse_pick_metric("bleu"))
+    lists = {str(name): {c.segment: c.text for c in own} for name, own in campaign.lists}
+    chooser = Chooser(campaign, judged_only=["sys0", "sys2"])
+    found = chooser.picks(parse_pick_metric("bleu"))
+    assert all(
+        pick.candidate.text in (lists["sys1.jsonl"][s], lists["sys3.jsonl"][s]) for s, pick in found.items()
+    )
+    assert any(pick.score < best[s].score for s, pick in found.items())

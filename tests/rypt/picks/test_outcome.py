@@ -66,7 +66,7 @@ def evidence(tmp_path_factory):
 
 
 def outcomes(evidence, *names, splits=6, **options):
-    return compare_picks(evidence.data, parsed(*names), evidence.splits("system", splits, 1), **options)
+    return compare_picks(evidence.data, parsed(*names), evidence.splits(splits, 1)[0], **options)
 
 
 def test_labels_that_say_it_all_pick_better_than_chance_and_controls_do_not(evidence):

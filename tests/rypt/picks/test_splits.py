@@ -11,7 +11,7 @@ NAN = np.nan
 
 def divided(systems, count=1, **options):
     quality = np.zeros((len(systems), 4))
-    return split_systems(systems, systems, quality, count, np.random.default_rng(1), **options).splits
+    return split_systems(systems, systems, quality, count, np.random.default_rng(1), **options)
 
 
 def test_systems_judge_or_are_scored_and_never_both():
@@ -43,7 +43,7 @@ def test_each_rater_of_a_segment_judges_once_and_the_others_decide():
         "c": np.array([[100, 100, NAN], [100, NAN, NAN]]),
         "d": np.array([[NAN, 5, 7], [NAN, 5, NAN]]),
     }
-    found = rotated(raters)
+    found, notes = rotated(raters)
     assert len(found) == 3
     seen = [[judges_of(split, i) for split in found if not np.isnan(split.quality[0, i])] for i in range(3)]
     assert sorted(seen[0]) == ["a", "b", "c"]
@@ -57,10 +57,10 @@ def test_each_rater_of_a_segment_judges_once_and_the_others_decide():
         assert not judges_of(split, 2)
         assert np.isnan(split.quality[:, 2]).all()
         assert judges_of(split, 1)  # known in all splits, though it decides in two
-    assert found.notes == (
+    assert notes == [
         "2 of 3 segments take part",
         "1 left out: only 1 rater scored two of the candidates to pick from",
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_each_rater_of_a_segment_judges_once_and_the_others_decide():
 )
 def test_all_combinations_are_taken_or_different_random_ones(raters, judging, most, count):
     scores = {f"{i:02}": np.full((3, 2), float(i)) for i in range(raters)}
-    found = rotated(scores, judging=judging, count=most)
+    found, _ = rotated(scores, judging=judging, count=most)
     for segment in range(2):
         combinations = {tuple(split.judges[:, segment].tolist()) for split in found}
         assert len(found) == len(combinations) == count

@@ -116,9 +116,7 @@ def test_places_give_the_tokens_back(tokens: list[str], spaces: list[int]) -> No
     [
         ("He said “no”.", ["He", "said", "``", "no", "''", "."], ["He", "said", "“", "no", "”", "."]),
         ("don't", ["do", "n&apos;t"], ["do", "n't"]),
-        ("a-b c", ["a", "@-@", "b", "c"], ["a", "-", "b", "c"]),
         ("Cafe\u0301 X", ["CAFÉ", "x"], ["Cafe\u0301", "X"]),
-        ("Straße", ["STRASSE"], ["Straße"]),
         ("AT&amp;T", ["AT", "&amp;", "T"], ["AT", "&amp;", "T"]),
         ("x \u0301y", ["x", "\u0301Y"], ["x", "\u0301y"]),
         ("the house", ["the", "hous"], None),

@@ -61,13 +61,10 @@ def test_lines_of_one_rater_about_one_output_are_one_rating(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("category", "severity", "weight"),
     [
-        ("Style/Awkward", "Minor", 1),
-        ("Fluency/Punctuation", "Minor", 0.1),
         ("Non-translation!", "Major", 25),
         ("Style/Awkward", "Neutral", 0),
         ("Accuracy/Omission", "Critical", 10),
         ("Source error", "Major", 0),
-        ("No-error", "No-error", 0),
     ],
 )
 def test_weights(tmp_path: Path, category: str, severity: str, weight: float) -> None:

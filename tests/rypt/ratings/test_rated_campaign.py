@@ -1,11 +1,15 @@
 """A campaign of one file of ratings, made step by step; an interrupted one is finished."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from rated_file import align_in_order, ratings_file
 
 from rypt.campaign.folder import Campaign
 from rypt.ratings import rated_campaign
 from rypt.ratings.rated_campaign import RatingsFile, import_ratings_file, never_picked
+from rypt.ratings.rating import Repairs
 from rypt.text import InputError, RyptError
 
 
@@ -51,6 +55,18 @@ def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     import_ratings_file(file, tmp_path / "whole")
     assert judgments(folder) == judgments(tmp_path / "whole")
+
+
+def test_one_language_pair_of_several_is_taken(tmp_path):
+    rated = {"esa_spans": [], "esa_score": 90, "tgt": "abc", "src": "a", "system": "A"}
+    records = [
+        json.dumps({**rated, "langs": pair, "line_id": i}) for i, pair in enumerate(("en-cs", "en-de"))
+    ]
+    (tmp_path / "esa.jsonl").write_text("\n".join(records))
+    file = RatingsFile(tmp_path / "esa.jsonl", "esa", languages="en-de")
+    assert [rating.segment for rating in file.read(Repairs(file.path))] == ["1"]
+    with pytest.raises(InputError, match=r"esa\.jsonl: expected ratings of de-en, found en-cs, en-de"):
+        replace(file, languages="de-en").read(Repairs(file.path))
 
 
 def test_a_folder_of_something_else(tmp_path, aligned):

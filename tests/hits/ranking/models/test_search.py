@@ -13,6 +13,7 @@ from hits.ranking.data import comparisons_of, from_counts
 from hits.ranking.model import read_model
 from hits.ranking.models import search
 from hits.ranking.models.search import (
+    HEURISTICS,
     PairCosts,
     costs_mfas,
     costs_testimonial,
@@ -109,6 +110,14 @@ def test_what_is_too_large_is_found_by_a_table_of_all_states_or_refused(
 def test_what_cannot_be(make, reason: str) -> None:
     with pytest.raises(RyptError, match=reason):
         make()
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_better_estimates_find_the_same_cost_with_fewer_nodes(name: str) -> None:
+    explored = [explore(COSTS[name](random_wins(6, 6, 1)), heuristic) for heuristic in HEURISTICS]
+    assert len({found.cost for found in explored}) == 1
+    nodes = {heuristic: found.nodes for heuristic, found in zip(HEURISTICS, explored, strict=True)}
+    assert nodes["none"] >= nodes["least-possible"] >= nodes["least-remaining"] >= 6
 
 
 def test_equal_products_are_a_tie_and_near_ones_are_not() -> None:
