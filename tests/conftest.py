@@ -19,8 +19,7 @@ import mert
 settings.register_profile("rypt", deadline=None, max_examples=30)
 settings.load_profile("rypt")
 
-COMPILED = Path(mert.__file__).parent / "search" / "__pycache__"
-SLOW = Path(__file__).with_name("slow.txt")
+COMPILED = Path(mert.__file__).parent / "__pycache__"
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -30,20 +29,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ``slow.txt`` names, a line each: a folder, a file, or one test with all its parameters."""
-    names = [
-        line for line in SLOW.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")
-    ]
-    whole, single = (
-        tuple(name for name in names if "::" not in name),
-        {name for name in names if "::" in name},
-    )
+    """Tests on real data and in a browser are slow, and other tests run the same lines."""
     for item in items:
-        if item.nodeid.startswith(whole) or item.nodeid.partition("[")[0] in single:
+        if item.nodeid.startswith(("tests/real/", "tests/browser/")):
             item.add_marker(pytest.mark.slow)
-        if item.nodeid.startswith(
-            ("tests/real/", "tests/browser/")
-        ):  # long, and other tests run the same lines
             item.add_marker(pytest.mark.no_cover)
 
 

@@ -22,9 +22,10 @@ from hits.server.store import Store
 DEPLOY = Path(__file__).resolve().parents[1] / "docs" / "deploy.md"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
 START = "from rypt.cli import main; main()"
-pytestmark = pytest.mark.skipif(
-    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed"),
+]
 
 
 def block(kind: str) -> str:

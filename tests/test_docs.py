@@ -23,6 +23,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.slow
 def test_commands_page_is_what_the_commands_say() -> None:
     """In a process of its own: a command remembers how its help was first asked for."""
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['commands_page'](), end='')"
@@ -33,6 +34,7 @@ def test_commands_page_is_what_the_commands_say() -> None:
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == page
 
 
+@pytest.mark.slow
 def test_readme_examples_run() -> None:
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert result.attempted > 8
@@ -61,6 +63,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_examples_exist(page: Path) -> None:
     """Every ``rypt …`` line in a shell block names real commands and options."""
@@ -89,6 +92,7 @@ def test_blocks_of_commands_are_run_or_say_why_not() -> None:
             assert f"```sh\n{line}\n" in text, f"{line} in {page.name}"
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """Every link and every anchor of the pages leads somewhere, and the navigation names every page."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")

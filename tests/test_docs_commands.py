@@ -21,6 +21,8 @@ import pytest
 from hits.results.answers import Results
 from rypt.campaign.folder import Campaign
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "rypt" / "demo" / "data"
 EXAMPLE = "# example only: "

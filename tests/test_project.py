@@ -1,18 +1,11 @@
-"""What several files say of the project is the same in all of them: version, licence, Pythons, checks, slow tests."""
+"""What several files say of the project is the same in all of them: version, licence, Pythons, checks."""
 
 import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-SLOW = [
-    line
-    for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()
-    if line[:1] not in "#"
-]
 
 
 def read(name: str) -> str:
@@ -46,17 +39,3 @@ def test_ci_measures_coverage_with_the_readmes_command() -> None:
     (command,) = re.findall(r"^python3 -m venv .*pytest$", read("README.md"), re.MULTILINE)
     assert f"{command} --cov" in read(".ci/run")
     assert PROJECT["tool"]["coverage"]["report"]["fail_under"] > 0
-
-
-@pytest.mark.parametrize("name", SLOW)
-def test_each_slow_test_exists(name: str) -> None:
-    file, _, test = name.partition("::")
-    assert (ROOT / file).exists()
-    assert file.endswith("/") == (ROOT / file).is_dir()
-    assert not test or re.search(rf"^ *def {test}\(", read(file), re.MULTILINE)
-
-
-def test_each_slow_test_is_named_once() -> None:
-    assert sorted(set(SLOW)) == SLOW
-    whole = tuple(name for name in SLOW if "::" not in name)
-    assert not [name for name in SLOW if name.startswith(whole) and name not in whole]

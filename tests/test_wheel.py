@@ -9,6 +9,10 @@ import venv
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rypt", "mert", "hits")
 IMPORT_ALL = """

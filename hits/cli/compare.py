@@ -144,11 +144,6 @@ def preferences(
     help="Also evaluate the first metric with permuted labels and with coverage alone.",
 )
 @click.option(
-    "--ceiling/--no-ceiling",
-    default=None,
-    help="Also pick by the scores of the raters whose labels are used [with --hold-out rater].",
-)
-@click.option(
     "--all", "every", is_flag=True, help="Print the table of all pairs, not only of those with BLEU."
 )
 @SEED

@@ -148,7 +148,6 @@ def review(decisions: str, market: "MarketAddress", quiet: bool) -> None:
     help="Query parameter of the shared link in which a recruiting service writes the participant's id; may be "
     "repeated [PROLIFIC_PID, participantId, workerId].",
 )
-@click.option("--simulated-link", is_flag=True, help="Let `rypt simulate` use the shared link.")
 @JSON
 def serve(
     folder: str,
@@ -160,7 +159,6 @@ def serve(
     hits_each: int,
     completion_code: str,
     parameters: tuple[str, ...],
-    simulated_link: bool,
     as_json: bool,
 ) -> None:
     """Serve your own market from FOLDER: worker pages, a dashboard, and Mechanical Turk's protocol.
@@ -182,8 +180,7 @@ def serve(
         hits_each,
         completion_code,
         completion_url,
-        simulated_link,
-        campaign_around(folder),
+        campaign=campaign_around(folder),
     )
 
     def ready(access: "MarketAccess") -> None:

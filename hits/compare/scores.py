@@ -170,7 +170,7 @@ def compare_by_scores(
     )
     caution = ""
     if scores.way == "rater" and evidence.rated_once(scores.judged_only):
-        asked = "--ceiling" if scores.ceiling else next((m.name for m in chosen if m.uses("human")), None)
+        asked = "ceiling" if scores.ceiling else next((m.name for m in chosen if m.uses("human")), None)
         if asked is not None:
             raise RyptError(f"{asked} cannot be had here: {RATED_ONCE}")
         ceiling, caution = [], RATED_ONCE

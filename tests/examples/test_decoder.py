@@ -13,6 +13,8 @@ import pytest
 
 from rypt.texts.nbest import read_list
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DECODER = ROOT / "examples" / "decoder"
 CORPUS = DECODER / "corpus"

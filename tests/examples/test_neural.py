@@ -70,6 +70,7 @@ def test_what_is_not_installed_is_named_with_the_command() -> None:
         metric.stats(CANDIDATES)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     find_spec("wordllama") is None, reason="wordllama is not installed (pip install wordllama)"
 )

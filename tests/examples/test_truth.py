@@ -18,6 +18,8 @@ from rypt.texts.nbest import read_list
 from rypt.texts.phrases import linked_positions, phrase_of
 from rypt.texts.trees import SourceTree
 
+pytestmark = pytest.mark.slow
+
 DECODER = Path(__file__).resolve().parents[2] / "examples" / "decoder"
 CORPUS = DECODER / "corpus"
 GENERATOR = Path(__file__).resolve().parents[2] / "examples" / "corpus"

@@ -37,6 +37,7 @@ def test_number(name: str, shop: "record.Workshop") -> None:
     check(name, shop)
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name, golden in record.GOLDENS.items() if golden.data])

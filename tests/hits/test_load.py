@@ -14,6 +14,8 @@ from pathlib import Path
 from time import monotonic, time
 from urllib.parse import urlencode, urlsplit
 
+import pytest
+
 from hits.batch.page import question_xml
 from hits.server.store import Store
 
@@ -120,6 +122,7 @@ def prepare(folder: Path) -> list[str]:
     return tokens
 
 
+@pytest.mark.slow
 def test_fifty_workers_and_a_killed_server(tmp_path: Path) -> None:
     folder = tmp_path / "market"
     tokens = prepare(folder)

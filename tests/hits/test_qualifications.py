@@ -70,6 +70,7 @@ asked_of_workers = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(asked_of_workers)
 def test_what_is_written_is_read(asked):
     assert read_qualifications(tomllib.loads(tomli_w.dumps(qualifications_table(asked)))) == asked
@@ -118,6 +119,7 @@ def test_a_mistake_in_a_batch_names_the_file(tmp_path):
         read_batch(tmp_path / "batch")
 
 
+@pytest.mark.slow
 @given(tests, st.data())
 def test_the_key_counts_right_answers_in_percent(test, data):
     """Against a count of our own: the share of questions answered right, halves rounded up."""
@@ -149,6 +151,7 @@ def ask(client, path, **fields):
     return client.post(path, data={"csrf": csrf, **fields})
 
 
+@pytest.mark.slow
 def test_a_worker_qualifies_step_by_step(tmp_path):
     with local_market(tmp_path) as (market, _):
         for id in ("b1", "b2"):  # types are made once

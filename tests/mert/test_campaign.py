@@ -57,6 +57,7 @@ def test_lists_are_added_to_the_campaign(capsys, tmp_path):
     assert err == "weights/2.weights was used for decoding before\n"
 
 
+@pytest.mark.slow
 def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypatch):
     script = "import sys, loop_decoder as d; d.decode(1, *sys.argv[1:3])"
     (tmp_path / "here").mkdir()
@@ -78,6 +79,7 @@ def test_a_command_runs_in_the_folder_it_was_given_in(capsys, tmp_path, monkeypa
     assert (tmp_path / "campaign" / "weights" / "1.log").read_text() == "hi\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -120,6 +122,7 @@ def failing(tmp_path, change):
     return make_campaign(tmp_path / "campaign", command=command)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -194,6 +197,7 @@ def tuned(capsys, *arguments):
     return found
 
 
+@pytest.mark.slow
 def test_tuning_a_campaign_is_tuning_its_lists(capsys, demo_campaign):
     campaign, weights = demo_campaign, ["--weights", demo_campaign / "weights.init"]
     lists = [campaign / "nbest.en", *weights]
@@ -206,6 +210,7 @@ def test_tuning_a_campaign_is_tuning_its_lists(capsys, demo_campaign):
     assert (code, "here LISTS is a campaign itself" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_tuning_a_campaign_goes_on_from_its_last_weights(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     code, _, err = run(capsys, "tune", campaign)

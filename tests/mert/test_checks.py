@@ -64,6 +64,7 @@ def test_a_clear_gain_is_significant_and_none_is_not():
     assert down.p == 1.0
 
 
+@pytest.mark.slow
 def test_p_is_honest_where_nothing_is_gained():
     """Of many comparisons without a difference about one in twenty looks significant."""
     found = [bootstrap_gain(made_problem(seed), X, Y, np.random.default_rng(1)).p for seed in range(200)]

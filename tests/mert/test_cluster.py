@@ -15,6 +15,8 @@ import mert
 from mert.cluster import open_cluster
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed", reason="Dask is not installed (pip install 'rypt[cluster]')")
 
 

@@ -24,6 +24,7 @@ def test_help_groups_the_options(capsys):
     assert (code, "a decoder needs --weights to start with" in err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["bleu", "rypt", "ter", "chrf", "0.5*bleu+0.5*rypt"])
 def test_tuning_the_demo(capsys, demo_campaign, tmp_path, metric):
     arguments = [demo_campaign / "nbest.en", "--weights", demo_campaign / "weights.init", "--metric", metric]
@@ -139,6 +140,7 @@ def test_constraints(capsys, small):
     assert bound["LM0"] <= 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("norm", "measure"),
     [
@@ -248,6 +250,7 @@ BAD_LISTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", BAD_LISTS)
 def test_bad_lists_are_named_and_nothing_is_written(capsys, tmp_path, message):
     (tmp_path / "list").write_bytes(BAD_LISTS[message])
@@ -294,6 +297,7 @@ def test_bad_weights_are_named_and_nothing_is_written(capsys, small, tmp_path, w
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

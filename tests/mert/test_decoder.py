@@ -46,6 +46,7 @@ def test_a_command_that_a_signal_ends(tmp_path):
         CommandDecoder(": {weights} {nbest}; kill -9 $$")(1, tmp_path / "w", tmp_path / "n")
 
 
+@pytest.mark.slow
 def test_what_a_command_started_ends_with_it(tmp_path):
     command = CommandDecoder(
         "(while :; do :; done) & echo $! > {folder}/pid; : {weights} {nbest}; wait", timeout=1

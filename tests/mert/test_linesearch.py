@@ -72,6 +72,7 @@ def places(offsets, slopes, heights, low=-np.inf, high=np.inf):
     return [(x + y) / 2 for x, y in itertools.pairwise([left, *inside, right])]
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(st.data(), st.sampled_from(list(SCORES)))
 def test_the_step_is_the_best_of_all_intervals(data, metric):

@@ -68,6 +68,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(rows, min_size=1, max_size=3), st.sampled_from([*FORMS, "json"]), st.booleans())
 def test_merging_equals_a_plain_merge(tmp_path_factory, files, form, mixed):

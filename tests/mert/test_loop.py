@@ -23,6 +23,8 @@ from rypt.metrics.metric import Resources, read_metric
 from rypt.text import RyptError
 from rypt.texts.lists import read_references
 
+pytestmark = pytest.mark.slow
+
 TOY = FunctionDecoder(toy.decode)
 
 

@@ -66,6 +66,7 @@ def test_many_weights_have_more_restarts_and_the_signature_says_so(tmp_path):
     assert len(result.ends) == 101
 
 
+@pytest.mark.slow
 def test_lists_as_the_command_tunes_them(capsys, folder, tmp_path):
     limits = mert.Constraints(fixed=("WordPenalty0",), bounds={"LM0": (-1, 2)}, ranges={"TM0": (0, 1)})
     result = mert.tune(
@@ -157,6 +158,7 @@ def test_progress(folder):
         mert.tune([folder / "list"], references=[folder / "ref"], search=QUICK)
 
 
+@pytest.mark.slow
 def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
     campaign = make_campaign(tmp_path / "campaign")
     with pytest.raises(RyptError, match="expected at least one n-best list"):
@@ -179,6 +181,7 @@ def test_a_campaign_as_the_command_tunes_it(capsys, tmp_path):
     )  # the weights of iteration 1 are a start of iteration 2 too
 
 
+@pytest.mark.slow
 def test_lists_with_the_judgments_of_a_campaign(demo_campaign):
     weights = demo_campaign / "weights.init"
     alone = mert.tune(
@@ -188,6 +191,7 @@ def test_lists_with_the_judgments_of_a_campaign(demo_campaign):
     assert alone.weights == mert.tune(campaign=demo_campaign, weights=weights, search=QUICK).weights
 
 
+@pytest.mark.slow
 def test_a_decoder_as_the_command_tunes_it(capsys, folder, tmp_path, monkeypatch):
     files = {"references": [folder / "ref"], "weights": folder / "weights", "search": QUICK}
     result = mert.tune_decoder(toy.decode, folder=tmp_path / "run", **files)

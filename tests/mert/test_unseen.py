@@ -23,6 +23,7 @@ def test_gains_are_those_of_one_exchanged_candidate():
             assert found[candidate] == pytest.approx(score - before)
 
 
+@pytest.mark.slow
 def test_weights_for_unseen_segments_do_better_there_than_the_optimum_of_few():
     """Twenty lists of 12 segments, scored on 300 others made in the same way."""
     better = []

@@ -105,6 +105,7 @@ def test_a_file_that_cannot_be_written_stays(tmp_path, monkeypatch):
 words = st.text(st.sampled_from("ab_01"), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(words, min_size=1, max_size=6, unique=True), st.data())
 def test_default_weights_are_read_back(tmp_path_factory, names, data):

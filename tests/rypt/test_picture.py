@@ -9,6 +9,7 @@ from rypt.picture import check_picture, new_figure, save_picture
 from rypt.text import RyptError
 
 
+@pytest.mark.slow
 def test_formats(tmp_path):
     for name, begins in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF")):
         save_picture(new_figure(2, 1), tmp_path / name)
@@ -18,6 +19,7 @@ def test_formats(tmp_path):
             check_picture(path)
 
 
+@pytest.mark.slow
 def test_the_backend_stays_as_it_was(tmp_path):
     """A notebook still shows its figures after one of ours was saved."""
     script = (

@@ -176,11 +176,6 @@ def _print_plan(planned: "JudgmentPlan", *, as_json: bool) -> None:
     help="Number of training sets of each size.",
 )
 @click.option(
-    "--no-development",
-    is_flag=True,
-    help="Keep no development set, as Hopkins & May: train on everything but the test set, with the radius 0.1.",
-)
-@click.option(
     "--split",
     "how",
     type=click.Choice(("segments", "rows")),
@@ -211,7 +206,6 @@ def evaluate(
     models: tuple[str, ...],
     sizes: list[int],
     trials: int,
-    no_development: bool,
     how: str,
     least: int,
     test_judges: str,
@@ -228,14 +222,12 @@ def evaluate(
 
     if how == "segments" and test_judges != "*":
         raise click.UsageError("--test-judges is for --split rows")
-    if no_development and how != "segments":
-        raise click.UsageError("--no-development is for --split segments")
     if plot:
         check_picture(plot)
     named = {model: read_model(model) for model in models or ENTRANTS}
     comparisons, rng = data.read(), data.rng()
     if how == "segments":
-        split = split_by_segment(comparisons, least, development=not no_development)
+        split = split_by_segment(comparisons, least)
     else:
         split = split_by_rows(comparisons, rng, least, test_judges)
     evaluation = evaluate_models(
@@ -244,7 +236,7 @@ def evaluate(
         rng,
         sizes=sizes,
         trials=trials,
-        radii=(0.1,) if no_development else RADII,
+        radii=RADII,
         threads=threads,
         after_trial=counter("trials", quiet=quiet, total=len(sizes) * trials),
     )

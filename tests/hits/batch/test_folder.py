@@ -44,6 +44,7 @@ def settings(kind: Kind = Kind.COMPARISON) -> BatchSettings:
     return new_settings(kind, seed=5, now=NOW, source_language="de", target_language="en")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", Kind)
 def test_batches_of_every_kind_come_back_as_they_were(
     kind: Kind, demo_campaign: Path, tmp_path: Path
@@ -59,6 +60,7 @@ def test_batches_of_every_kind_come_back_as_they_were(
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["batch"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1, max_size=4), PLAIN)
 def test_any_text_survives(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], title: str

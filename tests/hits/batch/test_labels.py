@@ -168,6 +168,7 @@ def test_no_two_spans_of_a_segment_overlap_and_no_page_repeats_a_phrase(fresh: B
     assert len({item.id for item in fresh.items}) == len(fresh.items)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything(verified: Campaign, alignment: Path, fresh: Batch) -> None:
     options = BatchOptions(reference_alignment=alignment)
     assert make_label_batch(verified, settings(), options) == fresh
@@ -201,6 +202,7 @@ def test_repeats_are_labels_on_which_all_agreed(campaign: Campaign, alignment: P
     assert expected["NO"] == 46
 
 
+@pytest.mark.slow
 def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(
     campaign: Campaign, fresh: Batch
 ) -> None:
@@ -222,6 +224,7 @@ def test_damaged_phrases_have_a_word_that_no_candidate_of_the_segment_has(
     assert hosts
 
 
+@pytest.mark.slow
 def test_the_reference_has_its_part_in_another_colour_or_is_hidden(
     unjudged: Campaign, alignment: Path, fresh: Batch
 ) -> None:
@@ -259,6 +262,7 @@ def test_the_labels_asked_serve_the_most_candidates_and_punctuation_comes_last(u
     assert questions(every) == set(served)
 
 
+@pytest.mark.slow
 def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
     found = queries(unjudged.trees, unjudged.candidates)
     ranked = [(q.segment, q.span, q.phrase) for q in worthwhile(unjudged, found)]
@@ -269,6 +273,7 @@ def test_by_value_what_may_change_the_best_is_asked(unjudged: Campaign) -> None:
     assert questions(few) == set(ranked[:30])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("select", ["all", "value"])
 @pytest.mark.parametrize("market", ["local", "mturk"])
 def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, market: str) -> None:
@@ -283,6 +288,7 @@ def test_a_budget_is_kept_and_used(unjudged: Campaign, select: str, market: str)
         make_label_batch(unjudged, settings(), replace(options, budget="0.00"))
 
 
+@pytest.mark.slow
 def test_nothing_that_matters_is_left(tmp_path: Path) -> None:
     """One candidate per segment: it is the best, whatever people say of it."""
     (tmp_path / "s").write_text("das haus\n")

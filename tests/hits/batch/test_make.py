@@ -40,6 +40,7 @@ def outputs(campaign, tmp_path):
     return files
 
 
+@pytest.mark.slow
 def test_labels_for_a_sum_in_a_folder_of_the_campaign(campaign):
     batch = make_batch(campaign, options=BatchOptions(budget="1.00"))
     assert batch.folder == campaign.folder / "batches" / batch.settings.id
@@ -91,6 +92,7 @@ def test_comparisons_and_rankings(campaign, outputs, tmp_path):
     assert len(some.items) == 5
 
 
+@pytest.mark.slow
 def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
     batch = make_batch(campaign, tmp_path / "b", options=BatchOptions(limit=8, market="mturk"))
     assert (batch.market, batch.price.fees > 0) == ("mturk", True)
@@ -118,6 +120,7 @@ def test_prices_are_of_a_market_and_by_the_times_seen(campaign, tmp_path):
     assert round(price(later).hours * 3600, 6) == later.price.answers * 21
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_leaves_nothing_behind(campaign, outputs, tmp_path):
     folder = tmp_path / "b"
     for options, message in (

@@ -10,6 +10,8 @@ from commands import run
 
 from hits.server.question import safe_page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def campaign(demo_campaign, tmp_path):

@@ -33,6 +33,7 @@ def market(tmp_path):
             assert process.wait(timeout=180) == 0
 
 
+@pytest.mark.slow
 def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     batch, at = tmp_path / "batch", ["--market", tmp_path / "market"]
     assert set(market) == {"url", "access_key", "secret_key", "dashboard_url", "shared_url"}
@@ -127,6 +128,7 @@ def test_from_a_campaign_to_judgments(capsys, campaign, market, tmp_path):
     assert run(capsys, "hits", "publish", batch, "--end", *at)[1] == f"{size} hits ended\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -157,6 +159,7 @@ def test_mistakes(capsys, campaign, tmp_path, monkeypatch, arguments, code, mess
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_spending_asks_first(capsys, campaign, market, tmp_path, monkeypatch):
     run(capsys, "hits", "make", campaign, "-o", tmp_path / "batch", "--limit", 2, "-q")
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115

@@ -15,6 +15,8 @@ from hits.market.client import MarketAddress, market_address
 from hits.market.folder import change_access, open_access, read_access
 from hits.server.store import Store
 
+pytestmark = pytest.mark.slow
+
 SERVE = [sys.executable, "-c", "from rypt.cli import main; main()", "hits", "serve", "--port", "0"]
 
 

@@ -65,6 +65,7 @@ def test_a_batch_says_what_the_rows_mean(capsys, campaign, tmp_path):
     assert (status["assignments"], status["yes"], status["fees"]) == (1, 1 / int(item["size"]), "0.00")
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path):
     path = write(tmp_path / "bad.csv", [*HEADER, "Input.x", "Answer.y"], [*ROW, "x", "y"])
     code, out, err = run(capsys, "import", "--format", "results", path, "-C", campaign)
@@ -73,6 +74,7 @@ def test_a_broken_file_is_one_line_and_stores_nothing(capsys, campaign, tmp_path
     assert json.loads(run(capsys, "hits", "status", "-C", campaign, "--json")[1])["assignments"] == 0
 
 
+@pytest.mark.slow
 def test_aggregated_labels_score_and_tune(capsys, campaign, tmp_path):
     out = run(capsys, "hits", "aggregate", campaign, "--method", "dawid-skene")[1]
     first = json.loads(out.splitlines()[0])

@@ -93,6 +93,7 @@ def test_the_screen_is_for_people(capsys, campaign):
     ]
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_not_published_and_one_whose_market_is_away(capsys, campaign, tmp_path):
     batch = tmp_path / "batch"
     run(capsys, "hits", "make", campaign, "-o", batch, "--limit", 2, "-q")

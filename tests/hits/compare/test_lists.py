@@ -104,6 +104,7 @@ def test_references_are_in_the_order_of_the_source(lists: Path) -> None:
     assert [row.score for row in compared.scores] == pytest.approx([row.score for row in plain.scores])
 
 
+@pytest.mark.slow
 def test_the_command_and_its_page(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "systems", "A.txt", "B.txt", "--source", "src", "--references", "ref"]
     code, out, err = run(capsys, *command, "--metrics", "ter", "--page", "page.html", "--limit", "1")

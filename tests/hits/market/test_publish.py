@@ -34,6 +34,7 @@ def test_publishing_twice_makes_each_hit_once_on_each_market(tmp_path, batch):
         assert counts(publish(batch, other)) == (size, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 5])
 def test_a_hit_made_but_not_written_down_is_found_again(tmp_path, batch, after, monkeypatch):
     create, left = Market.create, [after]
@@ -65,6 +66,7 @@ def test_lines_of_the_ledger_that_were_lost_are_found_on_the_market(tmp_path, ba
         assert counts(publish(batch, market)) == (0, len(batch.items))
 
 
+@pytest.mark.slow
 def test_killed_while_publishing(tmp_path):
     """A real process is killed with SIGKILL in the middle; another goes on."""
     batch = made_batch(tmp_path / "batch", size=60)
@@ -120,6 +122,7 @@ def test_a_batch_that_was_edited_after_publishing_is_refused(tmp_path, batch):
                 act(edited, market)
 
 
+@pytest.mark.slow
 def test_a_hit_published_again_within_a_day_of_its_end(tmp_path, batch):
     with local_market(tmp_path) as (market, _):
         publish(batch, market)
@@ -131,6 +134,7 @@ def test_a_hit_published_again_within_a_day_of_its_end(tmp_path, batch):
             publish(batch, market)
 
 
+@pytest.mark.slow
 def test_a_market_that_refuses_or_is_not_there(tmp_path):
     with local_market(tmp_path) as (market, _):
         with pytest.raises(MarketError, match="the market local refuses") as caught:

@@ -67,6 +67,7 @@ def test_ranges_drop_the_ends_of_all_ranks(table, trim: int) -> None:
     assert (default.low.tolist(), default.high.tolist()) == (trimmed.low.tolist(), trimmed.high.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [WinRatio(), WinRatio("bojar"), WinRatio("wins-ties")])
 def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(model) -> None:
     """Means and deviations of scores agree with a plain loop over resampled comparisons."""

@@ -60,6 +60,7 @@ def test_without_a_system_its_comparisons_are_gone(records, gone) -> None:
     assert [found.segments[i] for i in found.segment] == [record[0] for record in kept]
 
 
+@pytest.mark.slow
 @given(RECORDS, RECORDS)
 def test_merged_sets_count_together_and_share_no_row(first, second) -> None:
     joined = merge([comparisons_of(first), comparisons_of(second)])

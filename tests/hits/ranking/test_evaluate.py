@@ -105,6 +105,7 @@ def row(evaluation: ModelEvaluation, model: str, size: int) -> EvaluationRow:
     return next(row for row in evaluation.rows if (row.model, row.size) == (model, size))
 
 
+@pytest.mark.slow
 def test_all_models_learn_and_none_beats_the_oracle() -> None:
     found = small(list(ENTRANTS))
     assert len(found.rows) == len(ENTRANTS) * 2
@@ -122,6 +123,7 @@ def test_all_models_learn_and_none_beats_the_oracle() -> None:
         assert row(found, name, 400).perplexity < row(found, name, 50).perplexity
 
 
+@pytest.mark.slow
 def test_neither_threads_nor_other_models_change_a_row() -> None:
     one = small(["trueskill:order=select,runs=1", "hopkins-may", "irt-categorical"])
     two = small(["irt-categorical", "trueskill:order=select,runs=1"], threads=3)

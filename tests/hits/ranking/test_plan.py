@@ -19,6 +19,7 @@ from rypt.text import RyptError
 KOEHN = {(6, 8, 0.8): 8_000, (10, 12, 0.5): 6_000, (15, 10, 0.8): 80_000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", KOEHN)
 def test_koehns_table(cell: tuple[int, float, float]) -> None:
     planned = plan(*cell, experiments=300, threads=2)
@@ -27,6 +28,7 @@ def test_koehns_table(cell: tuple[int, float, float]) -> None:
     assert 0.95 * planned.low <= KOEHN[cell] <= 1.05 * planned.high
 
 
+@pytest.mark.slow
 def test_so_many_judgments_give_the_share() -> None:
     planned = plan(10, 9.0, 0.6, experiments=400)
     check = simulate(SimulatedWorld(10, 9.0), planned.judgments, experiments=800, method="pairwise", seed=2)

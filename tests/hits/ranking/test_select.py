@@ -43,6 +43,7 @@ def test_the_least_played_comes_first_and_a_batch_evens_out() -> None:
     assert {match.segment for match in matches} == set(SEGMENTS[38:])
 
 
+@pytest.mark.slow
 def test_opponents_are_drawn_by_how_near_they_are() -> None:
     """The share of opponents follows exp(−|μ₁ − μ₂|) of the fitted means."""
     data = played({("a", "b"): (40, 40), ("a", "z"): (80, 0), ("b", "z"): (80, 0)})

@@ -55,6 +55,7 @@ def test_koehns_tables(method: str, judgments: int) -> None:
     assert run.cluster_violations < 0.025
 
 
+@pytest.mark.slow
 def test_what_the_slides_say_gives_narrower_ranges_and_more_significant_pairs() -> None:
     slides = simulate(SimulatedWorld(), 10_000, experiments=20, unit="comparison", shape="ends")
     program = simulate(SimulatedWorld(), 10_000, experiments=20)

@@ -123,6 +123,7 @@ def test_files_can_be_imported_again(tmp_path: Path) -> None:
         aggregate(db).write(tmp_path / "labels.txt")
 
 
+@pytest.mark.slow
 def test_a_majority_database_scores_the_same(demo_campaign: Path, tmp_path: Path) -> None:
     campaign = Campaign.open(demo_campaign)
     with campaign.database() as db:

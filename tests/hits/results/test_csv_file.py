@@ -122,6 +122,7 @@ CELLS = st.text(
 ) | st.from_regex(r"\A'{0,3}[=+\-@\t\r\n]?.{0,4}", alphabet=st.sampled_from("'=+-@\t\r\n,\"ab"))
 
 
+@pytest.mark.slow
 @given(st.lists(CELLS, min_size=1, max_size=3), CELLS)
 def test_any_text_survives_and_no_cell_is_a_formula(comments: list[str], title: str) -> None:
     facts = {"Title": title or "t"}

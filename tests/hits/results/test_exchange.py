@@ -93,6 +93,7 @@ def test_merged_judgments_of_rejected_work_do_not_count_before_their_assignments
     assert target.label("7", Span(0, 2), "the house") == Label.NO  # the later answer of the same worker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "two"), [(APPROVED, REJECTED), ("Submitted", REJECTED), (APPROVED, "Submitted")]
 )
@@ -118,6 +119,7 @@ def test_the_order_of_merging_does_not_matter(tmp_path: Path, one: str, two: str
     assert ways[0] == ways[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -126,6 +126,7 @@ def simulate(seed: int = 1, questions: int = 120, **workers: Strategy) -> dict[s
     return made(replies, efforts=[(worker, 40, 5) for worker in everybody])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("strategy", ["always", "nearly", "random", "contrary"])
 def test_careless_workers_are_bad_and_careful_ones_good(seed: int, strategy: str) -> None:

@@ -26,6 +26,8 @@ from hits.server.app import make_app, only_server, serve
 from hits.server.settings import ServeOptions
 from rypt.text import InputError, RyptError
 
+pytestmark = pytest.mark.slow
+
 SERVE = """
 import json, sys
 from dataclasses import asdict

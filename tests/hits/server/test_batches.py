@@ -112,6 +112,7 @@ def test_the_requesters_consent_is_shown_in_another_language_rather_than_not_at_
     assert consent_paragraphs(tmp_path, ["ar", "de"]) == ["واحد"]
 
 
+@pytest.mark.slow
 def test_the_dashboard_knows_the_controls_of_what_was_published(tmp_path, batch):
     """Also after the batch folder has gone."""
     with local_market(tmp_path / "market") as (market, _):

@@ -36,6 +36,8 @@ from rypt.database.judgments import JudgmentDatabase
 from rypt.records import Label, Segment, Span
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HONEST = Crew(workers=2, accuracy=1, spam=0, not_sure=0)
 

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from hits.batch.folder import new_settings
 from hits.batch.labels import make_label_batch
 from hits.batch.options import BatchOptions
@@ -13,6 +15,7 @@ from rypt.campaign.folder import Campaign
 from rypt.texts.phrases import phrase_key
 
 
+@pytest.mark.slow
 def test_segment_span_and_phrases_of_every_page(unjudged_campaign):
     campaign = Campaign.open(unjudged_campaign)
     settings = new_settings(Kind.LABEL, seed=1, now=datetime(2026, 1, 1, tzinfo=UTC), id="b")

@@ -138,6 +138,7 @@ def test_a_star_has_the_number_of_all_other_candidates(tmp_path) -> None:
     assert truth.score("2", "the man old") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("record", "message"),
     [

@@ -118,6 +118,7 @@ def feature_blocks(draw):
     return blocks
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feature_blocks(), st.booleans(), st.sampled_from(["f", "f.gz"]))
 def test_features_come_back(tmp_path, blocks, binary, name):

@@ -21,6 +21,8 @@ from mert.moses.files import FEATURES, SCORES, Block, read_blocks, write_blocks
 from mert.moses.scripts import PROGRAMS, write_scripts
 from rypt.metrics.campaign_rypt import Rypt
 
+pytestmark = pytest.mark.slow
+
 START = [0.3, 0.2, 0.2, -0.3]
 
 

@@ -24,6 +24,7 @@ def names_in(folder):
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_run_with_a_decoder(folder):
     asked, run = go(write_config(folder, "-cmd decoder.py\n-fin final.txt"))
     assert run.score > run.start_score + 10
@@ -75,6 +76,7 @@ def saved_lists(folder, count=3):
     return [folder / f"output.nbest.ZMERT.it{n}" for n in range(1, count + 1)]
 
 
+@pytest.mark.slow
 def test_ready_lists_take_the_place_of_the_decoder(folder):
     lists = saved_lists(folder)
     _, prefixed = go(write_config(folder, "-fake output.nbest.ZMERT.it"))
@@ -89,6 +91,7 @@ def test_ready_lists_take_the_place_of_the_decoder(folder):
     assert (folder / "calls").read_text() == "\n"  # only for the list that is not there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("previous", "firsts"), [(0, [1, 2, 3]), (1, [1, 1, 2]), (2, [1, 1, 1])])
 def test_previous_lists(folder, previous, firsts):
     lists = [path.read_text().splitlines() for path in saved_lists(folder)]
@@ -121,6 +124,7 @@ def test_fixed_and_random_weights_bounds_and_ranges(folder):
         assert (0.25 <= lm <= 0.75, tm) == (True, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("normalization", "measure", "value"),
     [
@@ -149,6 +153,7 @@ def test_weights_that_normalization_takes_out_of_their_bounds_are_tuned_on(folde
         assert iteration.after >= iteration.before - 1e-9
 
 
+@pytest.mark.slow
 def test_early_stop(folder):
     _, run = go(write_config(folder, "-cmd decoder.py\n-stopSig 9\n-stopIt 2\n-minIt 3"))
     assert run.stopped == "no weight moved by more than 9 in 2 iterations"
@@ -157,6 +162,7 @@ def test_early_stop(folder):
     assert run.stopped == "2 iterations are done"
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(folder):
     whole, expected = go(write_config(folder, seed="time"), now=11)
     assert len(expected.iterations) > 2
@@ -181,6 +187,7 @@ def test_an_interrupted_run_goes_on(folder):
     assert (folder / "dec_cfg.txt").read_text() == zmert_set.TEMPLATE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ref", "decoder.py", "dec_cfg.txt.ZMERT.orig"])
 def test_a_run_with_other_files_is_not_resumed(folder, name):
     path = write_config(folder)
@@ -210,6 +217,7 @@ def test_references_in_one_file_and_in_many(folder):
         assert asked.decoder.rules.segments == len(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "make"),
     [
@@ -260,6 +268,7 @@ def test_rypt(demo_campaign, tmp_path, capsys):
     assert "config.txt:4: -txtNrm 1: RYPT needs the words that were aligned" in err
 
 
+@pytest.mark.slow
 def test_the_command_line(folder, capsys):
     path = write_config(folder, "-cmd decoder.py\n-maxIt 2")
     code, out, err = run_command(
@@ -309,6 +318,7 @@ def test_settings_that_are_refused(folder, line, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", ["-v 2", "-decV 0", "-docSet all", "-damianos 0 1 1", "-opi 0", "-s ref", "# -nope"]
 )

@@ -57,6 +57,7 @@ def slow_alpha(answers: Triples) -> float:
     return 1 - observed / expected if expected else float("nan")
 
 
+@pytest.mark.slow
 @given(ANSWERS)
 def test_alpha_is_its_definition(answers: Triples) -> None:
     assert krippendorff_alpha(answers) == pytest.approx(slow_alpha(answers), nan_ok=True)

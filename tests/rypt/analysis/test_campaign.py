@@ -45,6 +45,7 @@ def make(folder, workers=("w",), systems=TEXTS):
     return Campaign.open(campaign.folder)
 
 
+@pytest.mark.slow
 def test_systems_are_held_out_where_one_worker_judged(tmp_path):
     found = analyze(make(tmp_path / "a", systems=[*TEXTS]), splits=4, longest=2)
     assert found.held_out.way == "system"
@@ -84,6 +85,7 @@ def test_a_list_can_be_left_out_while_its_judgments_count(tmp_path):
         analyze(campaign, judged_only=["s9"])
 
 
+@pytest.mark.slow
 def test_simulated_judgments_and_unchecked_percolation_are_said(demo_campaign):
     found = analyze(Campaign.open(demo_campaign), splits=1, longest=4, models=False)
     assert UNCHECKED in found.notes

@@ -1,5 +1,6 @@
 """How much labels are reused, by hand and against the questions that would be asked."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ texts = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(texts, max_size=6), max_size=4), st.integers(1, 3))
 def test_frontier_phrases_are_what_queries_asks(lists, max_len):
     named = [(str(n), [Candidate("1", *candidate) for candidate in one]) for n, one in enumerate(lists)]

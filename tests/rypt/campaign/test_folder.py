@@ -38,6 +38,7 @@ def make(texts, **changes):
     return create_campaign(texts / "campaign", **(options | changes))
 
 
+@pytest.mark.slow
 def test_made_and_opened_again(texts):
     make(texts, languages=Languages("de", "en"))
     campaign = Campaign.open(texts / "campaign")

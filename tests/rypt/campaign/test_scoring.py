@@ -19,6 +19,7 @@ def campaign(demo_campaign: Path) -> Campaign:
     return rypt.Campaign.open(demo_campaign)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_same_report(campaign, tmp_path, capsys):
     report = rypt.score(campaign, pick="best", choices=ScoringChoices(unknown="no", ties="yes"))
     report.write(tmp_path / "report.json")
@@ -133,6 +134,7 @@ def test_picked_candidates_are_written_in_the_order_of_the_source(campaign, tmp_
     assert [line for line in lines if line] == [row.candidate for row in best.segments]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("texts", "form"),
     [

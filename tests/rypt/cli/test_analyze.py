@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from commands import run
 
 
+@pytest.mark.slow
 def test_tables_and_picture(capsys, demo_campaign, tmp_path):
     picture = tmp_path / "a.svg"
     code, out, err = run(

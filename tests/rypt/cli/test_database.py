@@ -99,6 +99,7 @@ def test_import_says_what_became_of_the_lines(run: Run, one: Path, tmp_path: Pat
     assert (counts["added"], counts["already"], [line for line, _ in counts["refusals"]]) == (0, 2, [4])
 
 
+@pytest.mark.slow
 def test_import_reads_stdin_and_makes_a_database_that_keeps_case(run: Run, tmp_path: Path) -> None:
     lines = json.dumps({"id": "s", "text": "der Patient"}) + "\n"
     lines += json.dumps({"Seg": "s", "first": 0, "last": 1, "phrase": "The patient", "label": "NO"}) + "\n"
@@ -202,6 +203,7 @@ def newer(path: Path) -> None:
 READING = [["check", "x.db"], ["export", "x.db"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -251,6 +253,7 @@ def big_file(folder: Path) -> str:
     return str(folder / "big.csv")
 
 
+@pytest.mark.slow
 def test_an_import_without_room_for_more_pages_changes_nothing(run, one, tmp_path, monkeypatch):
     connect = sqlite3.connect
 

@@ -61,6 +61,7 @@ def test_options_that_do_not_go_together(capsys, tmp_path, plans, options):
     assert not plans
 
 
+@pytest.mark.slow
 def test_the_small_campaign(capsys, tmp_path):
     code, out, err = run(capsys, "demo", tmp_path / "demo", "--small")
     assert code == 0

@@ -19,6 +19,8 @@ from rypt.cli import main
 from rypt.loop import runner
 from rypt.loop.report import best_iteration
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "from rypt.cli import main; main()"
 
 

@@ -12,6 +12,8 @@ from commands import run
 
 from rypt.cli import program as cli
 
+pytestmark = pytest.mark.slow
+
 RYPT = str(Path(sys.executable).parent / "rypt")
 
 

@@ -47,6 +47,7 @@ def mqm_file(campaign: Campaign, path: Path) -> int:
     return len(own)
 
 
+@pytest.mark.slow
 def test_mqm(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     count = mqm_file(campaign, tmp_path / "mqm.tsv")
     command = ["import", tmp_path / "mqm.tsv", "-C", campaign.folder]
@@ -74,6 +75,7 @@ def test_mqm(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(capsys, *command, "--rename", "a=b")[0] == 2
 
 
+@pytest.mark.slow
 def test_esa(campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     segment = campaign.segments[0]
     candidate = next(c for c in campaign.candidates if c.segment == segment.id)

@@ -274,6 +274,7 @@ OVERLAPPING = few(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(OVERLAPPING, OVERLAPPING)
 def test_a_merge_keeps_each_judgment_once_whichever_way_it_goes(left, right):

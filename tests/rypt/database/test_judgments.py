@@ -211,6 +211,7 @@ def test_readonly_in_a_folder_without_the_right_to_write(public: Path) -> None:
     assert os.listdir(public) == ["a?b#c%20.db"]
 
 
+@pytest.mark.slow
 def test_readonly_never_leaves_out_the_log_of_a_killed_writer(public: Path) -> None:
     database(public / "j.db", judgment()).close()
     script = f"""if True:
@@ -228,6 +229,7 @@ def test_readonly_never_leaves_out_the_log_of_a_killed_writer(public: Path) -> N
 # Other processes, a kill
 
 
+@pytest.mark.slow
 def test_processes_that_make_and_fill_one_database_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     segment = '{"id": "s", "text": "der Patient"}\n'
     for i in range(3):
@@ -257,6 +259,7 @@ exchange.import_file(JudgmentDatabase(sys.argv[1]), sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_an_import_killed_before_its_commit_leaves_the_old_state(tmp_path: Path) -> None:
     path, count = tmp_path / "j.db", 20_000
     database(path, judgment()).close()

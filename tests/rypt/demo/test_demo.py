@@ -27,6 +27,8 @@ from rypt.demo.story import SYSTEMS, Demo, conclusion
 from rypt.demo.texts import Plan
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 TINY = Plan(labels=60, iterations=2, size=5, compared=6, judges=2, workers=4, spam=0.25, segments=10)
 SECTIONS = ["story", "labels", "weights", "loop", "workers", "tree", "accepted", "preferences", "ranking"]
 START = """

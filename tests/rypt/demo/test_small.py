@@ -46,6 +46,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path, name, message):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "made"),
     [

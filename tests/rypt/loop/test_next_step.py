@@ -60,6 +60,7 @@ LOOPED = changed(LABELLED, decoder="d", decoded=2, weights=2, new=7)
 SECOND = replace(ANSWERED, name="2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "command"),
     [

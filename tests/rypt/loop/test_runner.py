@@ -27,6 +27,8 @@ from rypt.loop.report import Journal, best_iteration, iterations
 from rypt.loop.runner import STEPS, Loop
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):

@@ -89,6 +89,7 @@ def test_a_campaign_with_a_decoder_and_nothing_else(fresh, tmp_path):
     assert status(fresh).next.command == f"rypt loop {fresh} --serve"
 
 
+@pytest.mark.slow
 def test_a_batch_from_made_to_answered(demo_campaign, tmp_path):
     folder = tmp_path / "campaign"
     shutil.copytree(demo_campaign, folder)
@@ -210,6 +211,7 @@ def test_picks_are_older_than_labels_that_another_process_has_not_written_back(f
     reader.close()
 
 
+@pytest.mark.slow
 def test_weights_that_were_not_decoded_with(demo_campaign, tmp_path):
     folder = tmp_path / "campaign"
     shutil.copytree(demo_campaign, folder)

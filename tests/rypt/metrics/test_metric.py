@@ -104,6 +104,7 @@ def documented_options():
     return options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "chrf++", "rypt", "ter"])
 def test_the_documented_options_are_those_that_exist(metric, demo_campaign):
     with pytest.raises(RyptError, match="has no option 'nosuch'") as error:
@@ -241,6 +242,7 @@ def test_labels_are_the_shortest_form():
         assert parse_spec(text)[0].label == label
 
 
+@pytest.mark.slow
 def test_a_third_partys_metric_tunes_and_picks_also_in_a_sum(capsys, demo_campaign, wer):
     for metric in ("wer:WordErrorRate", "0.1*rypt:ignore-0.9*wer:WordErrorRate"):
         options = ["--metric", metric, "--restarts", "1", "--json", "-q"]
@@ -399,6 +401,7 @@ def test_rypt_of_a_campaign_is_what_rypt_score_says(demo_campaign):
     assert metric.stats([]).shape == (0, stats.shape[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "settings"),
     [

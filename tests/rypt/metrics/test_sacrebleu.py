@@ -106,6 +106,7 @@ def test_bleu_of_many_sums_to_twelve_digits(sums, smoothing):
     assert found.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from("012"), SPACED), min_size=1, max_size=8),

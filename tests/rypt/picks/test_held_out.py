@@ -150,6 +150,7 @@ def brute(texts, labels, ratings, judging):
     return {name: np.mean(values) for name, values in nets.items() if values}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_nets_with_rotated_raters_are_those_of_brute_force(data):

@@ -67,6 +67,7 @@ def labels(campaign: Campaign) -> dict[tuple[str, str, str, str], str]:
         return {(j.segment, j.phrase, j.worker, j.origin): str(j.label) for j in db.judgments()}
 
 
+@pytest.mark.slow
 def test_a_rating_becomes_judgments_of_all_aligned_constituents(campaign: Campaign) -> None:
     result = import_ratings(campaign, "x.tsv", [RATING])
     assert (result.ratings, result.matched, result.judgments, result.added, result.already) == (1, 1, 6, 6, 0)

@@ -38,6 +38,7 @@ def test_one_file_is_enough(tmp_path, aligned):
     assert len(aligned) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["collect_texts", "create_campaign", "import_ratings"])
 def test_what_was_interrupted_goes_on(tmp_path, aligned, monkeypatch, step):
     file, folder = RatingsFile(ratings_file(tmp_path / "r.tsv"), references=("ref",)), tmp_path / "c"

@@ -71,6 +71,7 @@ def test_refused(ratings: list[Rating], references: list[str], message: str) -> 
 TEXTS = st.text(st.sampled_from("abc .,'\"é\u0301-&;“()3我 "), min_size=1, max_size=20).filter(str.strip)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from("AB"), st.booleans()), min_size=1, max_size=6))
 def test_every_rating_finds_its_texts_again(tmp_path_factory, rated):

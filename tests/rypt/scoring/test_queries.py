@@ -180,6 +180,7 @@ def scores_with(candidates, votes):
     return 1 - MODEL.penalties(scorer.observe(candidates))[2] / len(TREE.tokens)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(TEXTS, st.sampled_from([1, 3]), st.data())
 def test_the_value_is_that_of_its_definition(texts, votes, data):

@@ -43,6 +43,7 @@ def labelled(draw):
     return tree, [draw(options) for _ in tree.constituents]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(labelled())
 def test_equals_the_rule(case):
@@ -53,6 +54,7 @@ def test_equals_the_rule(case):
     assert all(after == before for before, after in zip(labels, once, strict=True) if before is not None)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(labelled(), st.data())
 def test_monotone_better_labels_never_make_a_constituent_worse(case, data):
@@ -76,6 +78,7 @@ PATIENT = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(corpora())
 def test_statistics_equal_the_reference(corpus):

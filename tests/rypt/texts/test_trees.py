@@ -40,6 +40,7 @@ def test_trees_that_are_too_deep_are_refused():
         str(tree)
 
 
+@pytest.mark.slow
 @given(trees())
 def test_agrees_with_nltk(tree):
     from nltk import Tree

@@ -69,6 +69,7 @@ def test_a_file_needs_no_subcommand_and_with_the_name_of_one_a_path(
     assert (run("./next").exit_code, run("next").exit_code) == (0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     [
@@ -119,6 +120,7 @@ def test_segment_scores_are_ranked_by_mean(scores: Path, counts: Path, capsys: A
         assert "segment scores" in failed(capsys, counts, *option)
 
 
+@pytest.mark.slow
 def test_several_models_and_files_of_tables(scores: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"both.{ending}" for ending in ("md", "svg", "csv")]
     options = [part for file in files for part in ("-o", file)]
@@ -165,6 +167,7 @@ def test_next(tmp_path: Path, counts: Path, scores: Path, capsys: Any) -> None:
     assert len(run("next", scores, "-n", "3").stdout.splitlines()) == 3  # of the comparisons that scores make
 
 
+@pytest.mark.slow
 def test_plan() -> None:
     few = ("plan", "--systems", "4", "--significant", "50%", "--experiments", "20")
     plan, paid = as_json(*few), as_json(*few, "--market", "mturk")
@@ -175,6 +178,7 @@ def test_plan() -> None:
         assert run("plan", "--significant", wrong).exit_code == 2
 
 
+@pytest.mark.slow
 def test_evaluate(tmp_path: Path) -> None:
     rows = [f"s{k},{'ab'[k % 2]},c,{('A', 'A', 'tie', 'B')[k % 4]}" for k in range(120)]
     rows += [f"s{k},a,b,{('A', 'tie', 'B')[k % 3]}" for k in range(120)]
@@ -188,7 +192,7 @@ def test_evaluate(tmp_path: Path) -> None:
     assert "oracle" in run(*command, "--plot", curves).stdout
     drawn = curves.read_text(encoding="utf-8")
     assert all(f"<!-- {name} -->" in drawn for name in ("uniform", "bradley-terry:prior=1", "oracle"))
-    for wrong in (["--test-judges", "x"], ["--sizes", "1.5"], ["--split", "rows", "--no-development"]):
+    for wrong in (["--test-judges", "x"], ["--sizes", "1.5"]):
         assert run("evaluate", path, *wrong).exit_code == 2
 
 

@@ -83,6 +83,7 @@ def test_a_prior_is_that_of_choix() -> None:
     assert BradleyTerry("ignore", prior=0.3).fit(comparisons, RNG).scores == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
 @pytest.mark.parametrize("name", ["bradley-terry", "thurstone"])
 def test_ties_against_an_independent_optimiser(name: str, ties: str) -> None:
@@ -139,6 +140,7 @@ def records(text: str) -> Comparisons:
     return comparisons_of([("s", a, b, {">": 1, "=": 0}[sign], "") for a, sign, b in text.split()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "ties", "message"),
     [

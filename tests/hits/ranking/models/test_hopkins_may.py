@@ -11,6 +11,8 @@ from hits.ranking.model import read_model
 from hits.ranking.models.hopkins_may import HopkinsMay, threshold_outcomes
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(truth: list[float], size: int, seed: int, radius: float = 0.5) -> Comparisons:
     rng = np.random.default_rng(seed)

@@ -31,6 +31,7 @@ def wide(
     return items, np.array([[items.index((r[1], r[0])), items.index((r[2], r[0]))] for r in records])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high"),
     [(-np.inf, -0.2), (5.0, np.inf), (-np.inf, -9.0), (-4.0, 1.0), (2.0, 2.4), (-3.0, -2.9), (0.1, 3.0)],
@@ -67,6 +68,7 @@ def gaussian_posterior(
     return mean, weights @ means**2 - mean**2
 
 
+@pytest.mark.slow
 def test_the_gaussian_posterior_is_that_of_brute_force() -> None:
     expected, variance = gaussian_posterior(TINY_SET, ["a", "b", "c"])
     comparisons = comparisons_of(TINY_SET)
@@ -183,6 +185,7 @@ def test_bad_options(wrong: str) -> None:
         read_model(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["irt-gaussian", "irt-categorical"])
 def test_draws_of_scores_are_those_of_the_posterior(name: str) -> None:
     """Their means and variances are what a long fit says."""
@@ -205,6 +208,7 @@ def test_ranges_come_from_the_posterior_unless_rows_are_drawn() -> None:
     assert rows.source == "samples"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [IRTGaussian(), IRTCategorical()])
 def test_seeds_differ_by_a_tenth_of_the_posterior_at_most(model: IRTGaussian | IRTCategorical) -> None:
     """By default the samplers run so long, and in so many chains, that their own chance hardly matters."""

@@ -60,6 +60,7 @@ def exactly_cheapest(wins: np.ndarray, name: str) -> list[tuple[int, ...]]:
     return sorted(order for order, key in costs.items() if key == least)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COSTS)
 @settings(max_examples=40)
 @given(tables())

@@ -14,6 +14,8 @@ from hits.ranking.data import Comparisons, comparisons_of
 from hits.ranking.models.trueskill import GIVEN, Games, Skills, TrueSkill, drawn, play_runs, won
 from rypt.text import RyptError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("players", [2, 3, 5])
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from scipy import stats
 from hits.ranking.scores.paired import permutation_tests, rank_sum, rank_sum_tests, wilcoxon, wilcoxon_tests
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=70))
 def test_the_signed_rank_test_is_scipys(differences: list[int]) -> None:
     """With ties and zeros: exact up to 13 segments, by the normal distribution from there on."""

@@ -147,6 +147,7 @@ def test_the_numbers_without_a_batch(world: World) -> None:
     assert "Answers an hour" in page
 
 
+@pytest.mark.slow
 def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
     for n in range(10):
         world.add_hit(f"i{n}", [{"label_1": "YES", "label_2": "NO"}, {"label_1": "YES", "label_2": "YES"}])
@@ -175,6 +176,7 @@ def test_controls_come_from_the_batch(world: World, tmp_path: Path) -> None:
     assert "not used for controls" in broken.text
 
 
+@pytest.mark.slow
 def test_approve_reject_and_approve_all(world: World) -> None:
     first, second = world.add_hit("i0", [{"label_1": "YES"}, {"label_1": "<script>"}])
     third, _ = world.add_hit("i1", [{"label_1": "NO"}, {"label_1": "NO"}])
@@ -225,6 +227,7 @@ def test_approve_reject_and_approve_all(world: World) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["approve", "reject", "approve_all", "block", "unblock"])
 def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None:
     [first] = world.add_hit("i0", [{"label_1": "YES"}])
@@ -242,6 +245,7 @@ def test_buttons_need_the_cookie_and_the_form(world: World, action: str) -> None
     assert world.store.people.blocks() == []
 
 
+@pytest.mark.slow
 def test_long_reviews_have_pages(world: World) -> None:
     for n in range(26):
         world.add_hit(f"i{n}", [{"label_1": "YES"}, {"label_1": "NO"}])
