@@ -6,6 +6,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 TOP = ("rypt.loop", "rypt.demo", "rypt.cli")  # may import everything; nothing imports it
 ALLOWED = {
@@ -59,6 +61,7 @@ def floor(name: str) -> str:
     return "top" if name.startswith(TOP) else name.split(".")[0]
 
 
+@pytest.mark.slow
 def test_arrows() -> None:
     """A package's own ``__init__`` may name what lies above it: its public names are loaded when they are used."""
     for name, tree in sources().items():

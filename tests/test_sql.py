@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from source_files import ROOT, files, imported_modules, nodes
 
 STORES = ("rypt/database/", "hits/results/answers.py", "hits/results/tables.py", "hits/server/store/")
@@ -27,6 +28,7 @@ def statements(path: Path) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)} imports {name}"
 
 
+@pytest.mark.slow
 def test_no_sql_outside_the_stores() -> None:
     elsewhere = [path for path in files() if not path.relative_to(ROOT).as_posix().startswith(STORES)]
     assert len(elsewhere) > 200

@@ -32,6 +32,7 @@ def check(name: str, shop: "record.Workshop") -> None:
     assert not differences, "\n".join(differences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, golden in record.GOLDENS.items() if not golden.data])
 def test_number(name: str, shop: "record.Workshop") -> None:
     check(name, shop)

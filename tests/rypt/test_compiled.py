@@ -41,6 +41,7 @@ def test_a_loop_is_plain_until_it_was_given_much(monkeypatch: pytest.MonkeyPatch
     assert machine == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-q"]])
 def test_compiling_is_said_once_and_small_input_waits_for_nothing(options, tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

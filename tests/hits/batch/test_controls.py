@@ -44,6 +44,7 @@ TEXTS = {"1": "garden . fence", "2": "platform . seven", "3": "telephone . ringi
 Key = tuple[str, Span, str]
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10_000), st.floats(0.001, 0.5))
 def test_controls_are_the_wanted_share_of_all(asked: int, share: float) -> None:
     controls = control_count(asked, share)

@@ -89,6 +89,7 @@ def test_pay_and_rejected_work(capsys, campaign):
     assert "  rejected  " not in run(capsys, "hits", "workers", "-C", campaign)[1]
 
 
+@pytest.mark.slow
 def test_blocked_paid_and_on_the_payment_sheet(capsys, campaign, tmp_path):
     """On a market: a block and its end, a bonus that is paid once, and the sheet of what is owed."""
     with served(tmp_path / "market"), Store(tmp_path / "market" / "market.db") as store:

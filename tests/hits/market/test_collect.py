@@ -93,6 +93,7 @@ def test_only_what_is_new_is_asked_for(tmp_path, batch, results, calls):
     assert len(results.comparisons()) == 2 * (size - controls) + 1
 
 
+@pytest.mark.slow
 def test_more_assignments_and_more_hits_than_a_page_holds(tmp_path):
     batch = made_batch(tmp_path / "batch", size=110, assignments=103)
     with local_market(tmp_path) as (market, store), JudgmentDatabase(tmp_path / "j.db") as db:
@@ -138,6 +139,7 @@ def test_answers_that_are_no_xml_are_a_problem_of_their_assignment(
     assert (done.assignments, len(done.left_out)) == (0, len(batch.items))
 
 
+@pytest.mark.slow
 def test_what_the_market_knows_comes_along(tmp_path, batch, results):
     """Times, hit types, the requester's words and bonuses, also those that come after the first collecting."""
     with local_market(tmp_path) as (market, store):
@@ -170,6 +172,7 @@ def test_what_the_market_knows_comes_along(tmp_path, batch, results):
     assert (numbers.bonuses, numbers.fees, numbers.approved) == (Decimal("0.25"), 0, 1)
 
 
+@pytest.mark.slow
 def test_from_a_batch_to_judgments(tmp_path, demo_campaign, capsys):
     """From Python: a folder is enough, and values come back."""
     campaign, batch, market = tmp_path / "campaign", tmp_path / "batch", tmp_path / "market"

@@ -22,6 +22,7 @@ def counts(done):
     return done.made, done.already
 
 
+@pytest.mark.slow
 def test_publishing_twice_makes_each_hit_once_on_each_market(tmp_path, batch):
     (tmp_path / "other").mkdir()
     size = len(batch.items)

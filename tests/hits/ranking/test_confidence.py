@@ -82,6 +82,7 @@ def test_counts_drawn_from_a_multinomial_are_comparisons_drawn_with_replacement(
     assert fast.std(axis=0) == pytest.approx(np.std(slow, axis=0), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["expected-wins", "trueskill", "bradley-terry"])
 def test_rows_are_drawn_whole(name: str) -> None:
     """Rows that always agree with themselves: drawing rows spreads scores by √10 more than drawing comparisons."""

@@ -101,6 +101,7 @@ def test_a_model_of_another_package(counts: Path, monkeypatch: pytest.MonkeyPatc
 CIRCLE = "a b 10 0 14\na c 90 0 10\nb c 12 0 10\n"
 
 
+@pytest.mark.slow
 def test_several_models_have_their_tables_and_a_line_of_agreement(tmp_path: Path) -> None:
     (tmp_path / "counts").write_text(CIRCLE, encoding="utf-8")
     files = ComparisonFiles((tmp_path / "counts",))

@@ -44,6 +44,7 @@ def test_judgments_are_drawn_as_koehn_draws_them() -> None:
                 assert wins[i, j] / met[i, j] == pytest.approx(expected, abs=0.012)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "judgments"), METHODS)
 def test_koehns_tables(method: str, judgments: int) -> None:
     """His figures are of 100 experiments, and as uncertain as ours."""

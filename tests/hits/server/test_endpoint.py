@@ -155,6 +155,7 @@ def test_hits_that_are_refused(client: Any, market: LocalMarket, changes: dict[s
     assert client.list_hits()["NumResults"] == 0
 
 
+@pytest.mark.slow
 def test_qualifications(client: Any, market: LocalMarket) -> None:
     kind = client.create_qualification_type(**GERMAN)["QualificationType"]
     name = kind["QualificationTypeId"]
@@ -199,6 +200,7 @@ def test_qualifications(client: Any, market: LocalMarket) -> None:
     assert refused(client.create_hit, **market.request(**rule))[0] == "InvalidQualificationTypeState"
 
 
+@pytest.mark.slow
 def test_lists_have_pages(client: Any, market: LocalMarket) -> None:
     hits = [create(client, market, MaxAssignments=5) for _ in range(5)]
     for number in range(5):
@@ -279,6 +281,7 @@ def ask(market: LocalMarket, body: bytes, operation: str = "ListHITs", **headers
     return code, fault.get("__type", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

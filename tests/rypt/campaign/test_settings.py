@@ -56,6 +56,7 @@ def test_mistakes_name_the_file_and_the_setting(tmp_path, text, message):
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @given(
     st.lists(TEXTS, max_size=3),
     TEXTS,

@@ -117,6 +117,7 @@ def assert_comes_back(given_records: list[Record], written: Callable[[JudgmentDa
         assert exported(copy) == exported(db)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("without", "written"),
     [("", lambda db: [exported(db)]), ("\r", as_csv), ("\t\r\n", as_tsv)],

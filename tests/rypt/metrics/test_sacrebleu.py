@@ -63,6 +63,7 @@ def total(stats):
     return stats.sum(axis=0, keepdims=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     documents(SPACED),
@@ -95,6 +96,7 @@ def summed(draw):
     return [draw(st.sampled_from([1, 997])) * x for x in (length, reference, *matches, *totals)]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(summed(), min_size=2, max_size=8), SMOOTHINGS)
 @example([[4, 4, 0, 0, 0, 0, 4, 3, 2, 1], [0] * 10], ("exp", None))
@@ -126,6 +128,7 @@ def test_lists_in_any_order_have_the_statistics_of_their_texts(tmp_path_factory,
         assert metric.stats(list(lists.candidates)).tolist() == stats.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(documents(), CHRF_OPTIONS)
 def test_chrf(document, options):

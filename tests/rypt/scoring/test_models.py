@@ -49,6 +49,7 @@ def test_treatments_of_unknowns(unknown, score):
     assert f"unknown:{unknown}" in Percolation(unknown).options
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(corpora())
 def test_score_is_the_mean_of_p_yes(corpus):

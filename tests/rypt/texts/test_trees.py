@@ -30,6 +30,7 @@ def test_constituents_of_brackets(brackets, tokens, nodes):
     assert [f"{c.span} {c.label} {c.parent}" for c in tree.constituents] == nodes
 
 
+@pytest.mark.slow
 def test_trees_that_are_too_deep_are_refused():
     deep = "(A (B b) " * 20_000 + "(C c)" + ")" * 20_000
     with pytest.raises(FormatError, match="nested too deeply"):

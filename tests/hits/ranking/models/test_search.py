@@ -80,6 +80,7 @@ def test_all_cheapest_rankings(name: str, wins: np.ndarray) -> None:
         assert read_model(name).fit(data, RNG).order() == list(preferred)
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_found_by_a_table_of_all_states_or_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
