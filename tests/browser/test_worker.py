@@ -301,6 +301,7 @@ def test_no_page_scrolls_sideways_on_a_phone(market: Any, chromium: Any, scheme:
     widths, grounds = [], set()
 
     def look() -> None:
+        page.wait_for_load_state()  # with its style
         widths.append(page.evaluate("document.documentElement.scrollWidth"))
         grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
